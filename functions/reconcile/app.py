@@ -52,7 +52,7 @@ def _reconcile(context: LambdaContext, step: Step) -> None:
         training_jobs=container.training_jobs,
         training_plans=container.training_plans,
         spot_scores=lambda: container.spot_scores,
-        checkpoints=container.checkpoint_looks,
+        checkpoints=container.checkpoint_reads,
         observer=container.observer,
         clocks=container.clocks,
         sleep=container.sleep,

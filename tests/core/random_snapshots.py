@@ -382,8 +382,8 @@ def everybody_is_served(snapshot: Snapshot, rng: Random) -> int:
         waits = sorted(job.name for job in queue.waiting if can_ever_start(job, queue))
         if not waits:
             return player.undone
-        is_settled = all(change.at_ms <= world.now_ms for each in world.calendars.values() for change in each.changes)
-        if not world.held and is_settled and not failed:
+        is_complete = all(change.at_ms <= world.now_ms for each in world.calendars.values() for change in each.changes)
+        if not world.held and is_complete and not failed:
             break
         world.advance(world.now_ms + (STEP_MS if world.held else HOUR_MS))
         if world.held:

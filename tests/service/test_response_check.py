@@ -79,7 +79,7 @@ TOLD: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "alarms": ("cloudwatch", lambda client: CloudWatchAlarms(client, "p/", "arn").seen()),
     "events": ("events", lambda client: EventBridgeSink(client, "bus").send([FAILED])),
     "messages": ("sns", lambda client: SnsSink(client, "arn").send([MESSAGE])),
-    "letters": ("sqs", lambda client: _letters(client).take(1)),
+    "letters": ("sqs", lambda client: _letters(client).receive(1)),
     "a count of letters": ("sqs", lambda client: _letters(client).count()),
 }
 CALLS = WRITES | TOLD

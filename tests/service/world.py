@@ -226,7 +226,7 @@ class World(SimulatedDeployment[Table]):
                 training_jobs=self.training_jobs,
                 training_plans=self.container.training_plans,
                 spot_scores=lambda: self.container.spot_scores,
-                checkpoints=self.container.checkpoint_looks,
+                checkpoints=self.container.checkpoint_reads,
                 observer=self.observer,
                 clocks=self.clocks,
                 sleep=self.sleep,

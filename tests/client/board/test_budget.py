@@ -15,7 +15,7 @@ def test_no_window_of_a_minute_has_more_than_the_limit(asked: list[tuple[int, in
     taken: list[float] = []
     for pause, calls in asked:
         now[0] += pause
-        if budget.take(calls):
+        if budget.spend(calls):
             taken += [now[0]] * calls
     for start in taken:
         assert sum(start <= each < start + WINDOW_S for each in taken) <= 7
@@ -24,15 +24,15 @@ def test_no_window_of_a_minute_has_more_than_the_limit(asked: list[tuple[int, in
 def test_a_call_is_possible_again_when_the_window_has_passed() -> None:
     now = [0.0]
     budget = CallBudget(1, clock=lambda: now[0])
-    assert budget.take()
+    assert budget.spend()
     now[0] = WINDOW_S - 1
-    assert not budget.take()
+    assert not budget.spend()
     now[0] = WINDOW_S
-    assert budget.take()
+    assert budget.spend()
 
 
 def test_several_calls_are_taken_together_or_not_at_all() -> None:
     budget = CallBudget(3, clock=lambda: 0.0)
-    assert budget.take(2)
-    assert not budget.take(2)
-    assert budget.take(1)
+    assert budget.spend(2)
+    assert not budget.spend(2)
+    assert budget.spend(1)

@@ -51,7 +51,7 @@ class Bucket:
     def __post_init__(self) -> None:
         self.tokens = self.burst
 
-    def take(self) -> None:
+    def spend(self) -> None:
         self.tokens = min(self.burst, self.tokens + self.rate * (self.clock.now_s - self.counted_s))
         self.counted_s = self.clock.now_s
         if self.tokens < 1:
@@ -73,18 +73,18 @@ class Limited(ScriptedQueue):
     def ask(self) -> None:
         """Call each method once."""
         for method in self.methods:
-            method.take()
+            method.spend()
 
     def refused(self, since_s: float) -> int:
         """Calls that were refused since a time."""
         return sum(each >= since_s for method in self.methods for each in method.refused)
 
     def summary(self, known: str | None = None) -> Summary | None:
-        self.summaries.take()
+        self.summaries.spend()
         return super().summary(known)
 
     def forecast(self) -> Forecast:
-        self.forecasts.take()
+        self.forecasts.spend()
         return super().forecast()
 
 

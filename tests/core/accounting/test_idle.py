@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headway.accounting.idle import COUNTED_EACH_S, MAX_GAP_S, Idle, IdleSpan, Settlement, idle_after, settle
+from headway.accounting.idle import COUNTED_EACH_S, MAX_GAP_S, Accrual, Idle, IdleSpan, accrue, idle_after
 from headway.model import Alternative, Pause, Snapshot
 from headway.policy import Policy, Team
 from headway.scheduling.scheduler import schedule
@@ -147,17 +147,17 @@ def test_what_was_idle_is_counted_when_it_changes_or_after_some_minutes(
     follows: bool,
 ) -> None:
     now_ms = (known.since_ms if known else NOON_MS) + passed_ms
-    found = settle(known, idle, now_ms, passed_ms)
+    found = accrue(known, idle, now_ms, passed_ms)
     if counted is None:
         assert found is None
         return
     following = IdleSpan(idle=idle, since_ms=now_ms, noted_ms=passed_ms) if idle and follows else None
     sums = {day: Idle(count=count, reserved=reserved_) for day, (count, reserved_) in counted.items()}
-    assert found == Settlement(counted=sums, following=following)
+    assert found == Accrual(counted=sums, following=following)
 
 
 def test_a_gap_is_measured_in_machine_time_and_idle_time_in_training_time() -> None:
-    found = settle(span(), None, NOON_MS + 60 * GAP_MS, GAP_MS)
+    found = accrue(span(), None, NOON_MS + 60 * GAP_MS, GAP_MS)
     assert found is not None
     assert sum(each.count for each in found.counted.values()) == 3 * 60 * GAP_MS
 
@@ -172,7 +172,7 @@ def test_all_time_is_counted_once_whatever_passes_find(passes: list[tuple[int, i
         now_ms += passed_ms
         expected.update(count=idle.count * passed_ms, reserved=idle.reserved * passed_ms)
         idle = Idle(count=count, reserved=min(count, reserved_))
-        change = settle(known, idle if idle.count else None, now_ms, now_ms)
+        change = accrue(known, idle if idle.count else None, now_ms, now_ms)
         if change is not None:
             known = change.following
             for each in change.counted.values():

@@ -435,7 +435,7 @@ def test_a_decision_looks_for_victims_beside_what_is_kept_only_so_often(monkeypa
     running = (held("ends", 9, count=2, ends_in_s=600), held("x"))
     queue = snapshot(*running, job("head", 5, count=3), job("next", 3), size=4)
     assert preemptions(schedule(queue)) == [("x", "next")]
-    monkeypatch.setattr(trying, "MAX_LOOKS_BESIDE", -1)
+    monkeypatch.setattr(trying, "MAX_COMPARISONS_BESIDE", -1)
     plan = schedule(queue)
     assert preemptions(plan) == []
     assert told(plan)[1] == ("next", ReasonCode.WOULD_DELAY, None)
@@ -445,7 +445,7 @@ def test_a_decision_looks_no_further_for_a_job_that_takes_nothing_that_is_free(m
     running = (held("ends", 9, count=2, ends_in_s=600), held("x"))
     queue = snapshot(*running, job("head", 5, count=3), *(job(f"next{number}", 3) for number in range(3)), size=3)
     before = looks_of(queue)
-    monkeypatch.setattr(trying, "MAX_LOOKS_BESIDE", -1)
+    monkeypatch.setattr(trying, "MAX_COMPARISONS_BESIDE", -1)
     assert looks_of(queue) == before
 
 
@@ -453,7 +453,7 @@ def looks_of(queue: Snapshot) -> int:
     """How much a decision evaluates."""
     state = PassState(queue, explain=False)
     decide(state)
-    return state.ground.looks.taken
+    return state.ground.comparisons.made
 
 
 def test_what_is_being_freed_for_a_lower_job_is_taken_over_after_its_reservation_was() -> None:

@@ -96,10 +96,10 @@ def test_a_decision_without_explanations_ends_where_no_job_can_start_or_preempt(
 
 def test_each_attempt_that_is_checked_counts_as_one_evaluation() -> None:
     ground = Ground(snapshot(*(held(f"x{i}") for i in range(3)), size=3))
-    before = ground.looks.taken
+    before = ground.comparisons.made
     assert len(ground.preemption.victims(job("w", 9, count=3), {P5: 3})) == 3
     # Two for each to sort them, one for each that was evaluated.
-    assert ground.looks.taken - before == 3 * (2 + 1)
+    assert ground.comparisons.made - before == 3 * (2 + 1)
 
 
 OTHER = replace(job("other", 9, preempts=False), on_alternative=True)

@@ -37,9 +37,9 @@ def deployed(sb: Sandbox, logical_id: str) -> dict[str, Any]:
 
 
 @pytest.fixture
-def line_stands(sb: Sandbox) -> Iterator[dict[str, Any]]:
+def queue_stalled(sb: Sandbox) -> Iterator[dict[str, Any]]:
     """The deployed alarm on a stalled queue, with its metric replaced by one that only the test publishes."""
-    alarm = {**{name: deployed(sb, "LineStandsAlarm")[name] for name in SETTINGS}, "Dimensions": REHEARSAL}
+    alarm = {**{name: deployed(sb, "QueueStalledAlarm")[name] for name in SETTINGS}, "Dimensions": REHEARSAL}
     alarm["AlarmName"] = "rehearsal"
     yield alarm
     sb.client("cloudwatch").delete_alarms(AlarmNames=["rehearsal"])
@@ -56,7 +56,7 @@ def test_the_functions_publish_for_the_stack_and_its_pools(sb: Sandbox, queue: Q
             for metric in cloudwatch.list_metrics(Namespace=NAMESPACE)["Metrics"]
         }
 
-    (watched,) = deployed(sb, "LineStandsAlarm")["Dimensions"]
+    (watched,) = deployed(sb, "QueueStalledAlarm")["Dimensions"]
     assert watched == {"Name": "service", "Value": sb.info.stack}
     pool = f"{sb.info.stack}/ml.p5.48xlarge"
     wanted = {("Started", sb.info.stack), ("TimeToStart", pool), ("Allocated", pool), ("Utilisation", pool)}
@@ -74,17 +74,17 @@ def test_the_alarm_on_a_missing_reconciler_fires_until_it_has_run(sb: Sandbox) -
     )
 
 
-def test_the_alarm_on_a_stalled_queue_fires_until_a_job_starts(sb: Sandbox, line_stands: dict[str, Any]) -> None:
+def test_the_alarm_on_a_stalled_queue_fires_until_a_job_starts(sb: Sandbox, queue_stalled: dict[str, Any]) -> None:
     cloudwatch = sb.client("cloudwatch")
     minutes = [datetime.fromtimestamp(time.time() - 60 * ago, UTC) for ago in range(1, 16)]
 
     def put(jobs: float) -> None:
         """Publish the number of jobs that could have started in each of the last minutes."""
-        figure = {"MetricName": line_stands["MetricName"], "Dimensions": REHEARSAL, "Value": jobs, "Unit": "Count"}
+        figure = {"MetricName": queue_stalled["MetricName"], "Dimensions": REHEARSAL, "Value": jobs, "Unit": "Count"}
         data = [{**figure, "Timestamp": minute} for minute in minutes]
         cloudwatch.put_metric_data(Namespace=NAMESPACE, MetricData=data)
         # A created alarm is evaluated immediately, any other when its minute is over.
-        cloudwatch.put_metric_alarm(**line_stands)
+        cloudwatch.put_metric_alarm(**queue_stalled)
 
     put(2)
     eventually(lambda: named(sb, "rehearsal")["StateValue"] == "ALARM", "the alarm fires")

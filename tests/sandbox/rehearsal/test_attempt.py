@@ -11,7 +11,7 @@ def taken(*messages: dict[str, Any]) -> Attempt:
     """Return the attempt after messages that come a second apart, from 100 s on."""
     attempt = Attempt(step_name="step", metric_name="loss")
     for number, message in enumerate(messages):
-        attempt.take(message, now_s=100.0 + number)
+        attempt.note(message, now_s=100.0 + number)
     return attempt
 
 
@@ -40,10 +40,10 @@ def test_the_messages_of_a_run_are_its_facts():
 
 def test_uploads_count_from_the_first_checkpoint_on():
     attempt = taken({"kind": "downloaded"})
-    attempt.take_upload(0, now_s=102.0)
+    attempt.note_upload(0, now_s=102.0)
     assert (attempt.uploaded, attempt.uploads, attempt.first_upload_s) == (0, 0, None)
-    attempt.take_upload(2, now_s=104.0)
-    attempt.take_upload(3, now_s=106.0)
+    attempt.note_upload(2, now_s=104.0)
+    attempt.note_upload(3, now_s=106.0)
     assert (attempt.uploaded, attempt.uploads, attempt.first_upload_s) == (3, 2, 4.0)
 
 
@@ -61,7 +61,7 @@ def test_the_stride_is_the_smallest_step_forward(steps: list[int], stride: int):
 
 def test_without_a_metric_no_value_is_taken():
     attempt = Attempt(step_name="step")
-    attempt.take(metric("loss", 0.5), now_s=0.0)
+    attempt.note(metric("loss", 0.5), now_s=0.0)
     assert attempt.metric is None
 
 

@@ -108,23 +108,23 @@ def test_an_interrupted_job_that_waits_for_instances_again_is_stopped_at_once(fl
 
 def test_a_restart_of_the_sandbox_keeps_that_processes_of_an_interrupted_job_may_run(fleet: FakeSageMaker):
     interrupted(fleet)
-    (document,) = [document for document in fleet.take_changes().values() if document]
+    (document,) = [document for document in fleet.pop_changes().values() if document]
     assert TrainingJob.from_document(document).waits_for_processes
 
 
 def test_metrics_are_shown_and_survive_a_restart(fleet: FakeSageMaker):
     fleet.create(request(), now=0.0)
     assert "FinalMetricDataList" not in fleet.describe("train-1", now=1.0)
-    fleet.take_changes()
+    fleet.pop_changes()
     fleet.put_metric("train-1", "loss", 2.0, at=5.0)
     fleet.put_metric("train-1", "loss", 1.0, at=6.0)
-    (document,) = [document for document in fleet.take_changes().values() if document]
+    (document,) = [document for document in fleet.pop_changes().values() if document]
     described = TrainingJob.from_document(document).describe()
     assert described["FinalMetricDataList"] == [{"MetricName": "loss", "Value": 1.0, "Timestamp": 6.0}]
 
 
 def test_a_job_that_an_earlier_version_saved_is_a_timer(fleet: FakeSageMaker):
     fleet.create(request(), now=0.0)
-    (document,) = [document for document in fleet.take_changes().values() if document]
+    (document,) = [document for document in fleet.pop_changes().values() if document]
     del document["why_timer"], document["final_metrics"]
     assert TrainingJob.from_document(document).why_timer == "the sandbox was started without --train"

@@ -432,10 +432,10 @@ def test_a_fleet_continues_exactly_where_it_was_saved():
     kept = FakeSageMaker(faults=Faults(event_delay=1, event_delay_s=300), rng=random.Random(5))
     saved: dict[str, object] = {}
     busy(kept, jobs=15)
-    saved |= kept.take_changes()
+    saved |= kept.pop_changes()
     busy(kept, start=15, jobs=15)
-    saved |= kept.take_changes()
-    assert kept.take_changes() == {}
+    saved |= kept.pop_changes()
+    assert kept.pop_changes() == {}
     # The random state is not saved: events that come later have the same delays by the same seed.
     loaded, kept._events._rng = FakeSageMaker(rng=random.Random(6)), random.Random(6)
     jobs = [job for job in json.loads(json.dumps(saved)).values() if job is not None]

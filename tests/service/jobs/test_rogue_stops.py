@@ -9,7 +9,7 @@ from headway_service.jobs.rogue_stops import RogueJobStops
 from headway_service.sagemaker_api.tags import ATTEMPT_TAG, JOB_TAG
 from headway_service.sagemaker_api.visibility import VISIBLE_AFTER_S
 from headway_service.store.records.capacity.rogue_job import RogueJobRecord
-from headway_service.tracking.rogue_scan import MAX_LOOKS
+from headway_service.tracking.rogue_scan import MAX_DESCRIBED
 from tests.service.tracking.test_rogue_jobs import configure, create, reason, refuse, rogue_of, rogues, world_of
 from tests.service.world import World
 
@@ -95,11 +95,11 @@ def test_a_requested_stop_is_tried_immediately_after_a_failed_stop_of_the_policy
 
 def test_requests_of_an_operator_are_processed_first() -> None:
     world = world_of()
-    seen(world, *(f"r{number:02d}" for number in range(MAX_LOOKS)))
-    RogueJobStops(world.table).ask(f"r{MAX_LOOKS - 1}", "user/ada")
+    seen(world, *(f"r{number:02d}" for number in range(MAX_DESCRIBED)))
+    RogueJobStops(world.table).ask(f"r{MAX_DESCRIBED - 1}", "user/ada")
     configure(world, rogues={"charge": False})
     world.patrol()
-    assert world.called("StopTrainingJob") == [f"r{MAX_LOOKS - 1}"]
+    assert world.called("StopTrainingJob") == [f"r{MAX_DESCRIBED - 1}"]
 
 
 @pytest.mark.parametrize(

@@ -42,7 +42,7 @@ def test_several_jobs_are_read_with_one_call() -> None:
     names = [f"job-{number}" for number in range(READ_AHEAD + 2)]
     table = Counting(names)
     jobs = PlannedJobs(table, starts(*names))
-    assert [name_of(jobs.take(each)) for each in starts(*names)] == names
+    assert [name_of(jobs.next_for(each)) for each in starts(*names)] == names
     assert table.reads == [names[:READ_AHEAD], names[READ_AHEAD:]]
 
 
@@ -50,11 +50,11 @@ def test_a_job_of_several_actions_is_read_again_for_each() -> None:
     table = Counting(["a", "b"])
     jobs = PlannedJobs(table, starts("a", "b", "a"))
     first, second = starts("a", "b")
-    read = JobRecord.parse(jobs.take(first) or {})
+    read = JobRecord.parse(jobs.next_for(first) or {})
     changed = read.model_copy(update={"priority": read.priority + 1})
     table.write([changed.put()])
-    jobs.take(second)
-    assert JobRecord.parse(jobs.take(first) or {}) == changed
+    jobs.next_for(second)
+    assert JobRecord.parse(jobs.next_for(first) or {}) == changed
     assert table.reads == [["a", "b"], ["a"]]
 
 
@@ -70,7 +70,7 @@ def test_a_job_of_several_actions_is_read_again_for_each() -> None:
 def test_jobs_of_skipped_actions_are_passed_over(taken: list[str], reads: list[list[str]]) -> None:
     table = Counting(["a", "b", "c"])
     jobs = PlannedJobs(table, starts("a", "b", "c"))
-    assert [name_of(jobs.take(each)) for each in starts(*taken)] == taken
+    assert [name_of(jobs.next_for(each)) for each in starts(*taken)] == taken
     assert table.reads == reads
 
 
@@ -79,9 +79,9 @@ def test_the_job_of_a_release_is_not_read() -> None:
     release = Release(job="b", demand={P5: 1}, reason=REASON)
     first, last = starts("a", "c")
     jobs = PlannedJobs(table, [first, release, last])
-    assert name_of(jobs.take(first)) == "a"
-    assert jobs.take(release) is None
-    assert name_of(jobs.take(last)) == "c"
+    assert name_of(jobs.next_for(first)) == "a"
+    assert jobs.next_for(release) is None
+    assert name_of(jobs.next_for(last)) == "c"
     assert table.reads == [["a", "c"]]
 
 
@@ -89,5 +89,5 @@ def test_a_job_that_is_gone_is_none() -> None:
     table = Counting(["b"])
     missing, stored = starts("a", "b")
     jobs = PlannedJobs(table, [missing, stored])
-    assert jobs.take(missing) is None
-    assert name_of(jobs.take(stored)) == "b"
+    assert jobs.next_for(missing) is None
+    assert name_of(jobs.next_for(stored)) == "b"

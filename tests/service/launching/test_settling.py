@@ -75,7 +75,7 @@ def settle(world: World, launcher: Launcher | None = None) -> bool:
 def with_unrecorded_launch(world: World, monkeypatch: pytest.MonkeyPatch) -> Launcher:
     """A launcher whose launch SageMaker has accepted, while the table took no write."""
     record, launcher = intended(world), world.launcher()
-    launcher.take(record)
+    launcher.lease(record)
     with monkeypatch.context() as patched:
         patched.setattr(world.table, "write", busy)
         with pytest.raises(RetryLater):
@@ -340,7 +340,7 @@ def test_a_refusal_that_could_not_be_recorded_is_recorded_with_the_next_answer(
     unanswered(world, made=False)
     world.now_s += LONGEST_BACK_OFF_S
     launcher = world.launcher()
-    launcher.take(attempt(world))
+    launcher.lease(attempt(world))
     fail_once(world, "CreateTrainingJob", AwsError("AccessDeniedException", "no"))
     world.fleet.faults = Faults(describe_lag_s=10_000)
     with monkeypatch.context() as patched:

@@ -113,9 +113,9 @@ def test_whoever_reads_on_behind_the_end_comes_to_an_end(monkeypatch: pytest.Mon
     monkeypatch.setattr(archives, "MAX_UNPACKED_BYTES", 100 * tarfile.BLOCKSIZE)
     unpacking = Unpacking(lambda: True)
     for _ in range(100):
-        unpacking.take_bytes(0)
+        unpacking.count_bytes(0)
     with pytest.raises(NotReusable):
-        unpacking.take_bytes(0)
+        unpacking.count_bytes(0)
 
 
 @pytest.mark.parametrize(

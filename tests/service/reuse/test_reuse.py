@@ -680,7 +680,7 @@ def test_an_end_that_was_settled_before_changes_nothing(world: World):
     run(world, "first")
     before = computed(world)
     world.objects.put(DATA, "train/a", b"1", 99)
-    world.container.reuse.settle(EndedJobRecord(job_name="first", ending=Ending.COMPLETED, dependants=()))
+    world.container.reuse.note_outputs(EndedJobRecord(job_name="first", ending=Ending.COMPLETED, dependants=()))
     assert computed(world) == before
 
 
@@ -691,7 +691,7 @@ def test_an_end_is_not_noted_for_a_computation_that_is_another_jobs_by_now(
     world.commands.stop("first", ROOT)
     ended = read_ledger(world.table).ended[0]
     submit(world, "second")
-    world.container.reuse.settle(ended)
+    world.container.reuse.note_outputs(ended)
     assert [item["jobName"] for item in computed(world)] == ["second"]
 
 
@@ -733,7 +733,7 @@ def test_a_job_that_was_stopped_answers_nothing_whatever_it_has_left(world: Worl
     world.tick()
     world.pass_time(300, tick=False)
     assert job(world, "first").ending is Ending.STOPPED
-    world.container.reuse.settle(EndedJobRecord(job_name="first", ending=Ending.STOPPED, dependants=()))
+    world.container.reuse.note_outputs(EndedJobRecord(job_name="first", ending=Ending.STOPPED, dependants=()))
     assert computed(world) == []
 
 
@@ -753,7 +753,7 @@ def test_a_conflict_about_an_end_is_left_to_the_other_invocation(world: World, m
 
     with monkeypatch.context() as patch:
         patch.setattr(type(world.table), "write", write)
-        world.container.reuse.settle(ended)
+        world.container.reuse.note_outputs(ended)
     assert [item["jobName"] for item in computed(world)] == ["first"]
 
 

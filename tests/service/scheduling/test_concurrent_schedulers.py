@@ -19,7 +19,7 @@ from headway_service.store.ledger import read_ledger
 from headway_service.store.records.capacity.ledger import ReservationRecord
 from headway_service.store.records.job import JobRecord
 from headway_service.store.repository import find_job
-from headway_service.store.transitions.shared import take_instances
+from headway_service.store.transitions.shared import allocate
 from headway_service.testing.memory_table import MemoryTable
 from tests.service.world import P5, ROOT, World, on, request
 
@@ -146,11 +146,11 @@ def test_a_late_write_to_a_reservation_does_not_meet_a_later_one_of_the_same_job
     world = World(pools={P5: 3, G5: 3})
     world.submit("a", ResourceConfig=on(3), Environment=LONG)
     first = ReservationRecord(job_name="a", demand={P5: 1})
-    world.table.write([first.put(was=None), *take_instances(first.demand)])
+    world.table.write([first.put(was=None), *allocate(first.demand)])
     late = transitions.free(first)
     world.table.write(late)
     second = ReservationRecord(job_name="a", demand={P5: 2})
-    world.table.write([second.put(was=None), *take_instances(second.demand)])
+    world.table.write([second.put(was=None), *allocate(second.demand)])
     with pytest.raises(Conflict):
         world.table.write(late)
     world.check()

@@ -226,7 +226,7 @@ def test_a_team_is_not_added_while_its_start_is_counted(is_new: bool) -> None:
     with pytest.raises(Conflict):
         world.table.write(transitions.add_team("a", None if is_new else known))
     with pytest.raises(Conflict):
-        world.table.write(transitions.take_out_team(known, world.clock()))
+        world.table.write(transitions.retire_team(known, world.clock()))
     assert starts_of(world, "a") == 1
 
 

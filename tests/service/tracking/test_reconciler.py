@@ -196,7 +196,7 @@ def test_paging_ends_when_all_are_found_and_begins_at_the_oldest() -> None:
 
 
 def test_attempts_that_are_overdue_in_each_run_hide_no_ends_of_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reconciler, "MAX_LOOKS", 4)
+    monkeypatch.setattr(reconciler, "MAX_DESCRIBED", 4)
     monkeypatch.setattr(AttemptRecord, "is_pending_too_long", lambda attempt, _: attempt.job_name.startswith("slow"))
     ending = ("x1", "x2", "x3")
     world = training(*ending, *(f"slow{number}" for number in range(6)), pool=9)
@@ -215,9 +215,9 @@ def test_attempts_that_are_overdue_in_each_run_hide_no_ends_of_others(monkeypatc
 @pytest.mark.parametrize("overdue", [0, 1, 5])
 @pytest.mark.parametrize("others", [0, 1, 5])
 def test_as_many_attempts_are_described_as_may_be(overdue: int, others: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reconciler, "MAX_LOOKS", 4)
+    monkeypatch.setattr(reconciler, "MAX_DESCRIBED", 4)
     late, silent = ([attempt_of("InProgress", "Training", 0)] * count for count in (overdue, others))
-    assert len(reconciler._looks(late, silent)) == min(4, overdue + others)
+    assert len(reconciler._described(late, silent)) == min(4, overdue + others)
 
 
 @pytest.mark.parametrize("step", ["WarmPoolTracker", "refresh_plans", "refresh_scores", "wake"])

@@ -19,7 +19,7 @@ from headway_service.store.ledger import read_ledger
 from headway_service.store.records.capacity.ledger import PoolRecord
 from headway_service.store.records.capacity.rogue_job import RogueJobRecord
 from headway_service.tracking.rogue_jobs import STOP_AGAIN_S, RogueJobTracker, demand_of
-from headway_service.tracking.rogue_scan import MAX_LOOKS
+from headway_service.tracking.rogue_scan import MAX_DESCRIBED
 from headway_service.tracking.training_job_scan import LONGEST_S, MAX_PAGES, PAGE_INTERVAL_S
 from tests.service.world import P5, ROOT, World, on, request
 
@@ -564,14 +564,14 @@ def test_the_scan_continues_where_it_stopped_and_pauses_between_pages() -> None:
 
 def test_more_rogue_jobs_than_one_run_checks_are_all_found_eventually() -> None:
     world = world_of({P5: 500})
-    for number in range(MAX_LOOKS + 30):
+    for number in range(MAX_DESCRIBED + 30):
         create(world, f"r-{number}")
     world.pass_time(1, deliver=False)
     world.patrol()
-    assert len(rogues(world)) == MAX_LOOKS
+    assert len(rogues(world)) == MAX_DESCRIBED
     world.patrol()
-    assert len(rogues(world)) == MAX_LOOKS + 30
-    assert free(world) == 500 - MAX_LOOKS - 30
+    assert len(rogues(world)) == MAX_DESCRIBED + 30
+    assert free(world) == 500 - MAX_DESCRIBED - 30
 
 
 @pytest.mark.parametrize(

@@ -270,12 +270,12 @@ def test_two_jobs_that_sagemaker_starts_in_each_others_warm_pool_are_charged_onc
     submit(made, "d", keep_s=None)
     made.tick()
     assert {name: pool.claimed_by for name, pool in kept(made).items()} == {"b": "c", "a": "d"}
-    monkeypatch.setattr(warm_pools, "MAX_LOOKS", 1)
+    monkeypatch.setattr(warm_pools, "MAX_DESCRIBED", 1)
     made.pass_time(60 * minute, tick=False)
-    tracker(made).settle(read_ledger(made.table).warm_pools, made.clock())
+    tracker(made).track(read_ledger(made.table).warm_pools, made.clock())
     left, other = {"a": ("c", "d"), "b": ("d", "c")}[min(kept(made))]
     assert [pool.claimed_by for pool in kept(made).values()] == [left], f"{other} is known to use the other one"
-    tracker(made).settle(read_ledger(made.table).warm_pools, made.clock())
+    tracker(made).track(read_ledger(made.table).warm_pools, made.clock())
     assert not kept(made)
     assert made.capacity()[0].free == 0
 
@@ -286,7 +286,7 @@ def test_one_run_finds_that_two_jobs_were_started_in_each_others_warm_pool() -> 
     submit(made, "d", keep_s=None)
     made.tick()
     made.pass_time(60, tick=False)
-    tracker(made).settle(read_ledger(made.table).warm_pools, made.clock())
+    tracker(made).track(read_ledger(made.table).warm_pools, made.clock())
     assert not kept(made)
 
 
@@ -298,7 +298,7 @@ def test_the_release_of_a_warm_pool_that_sagemaker_uses_moves_to_the_one_that_is
     made.tick()
     assert kept(made)["a"].freed_for == "high"
     made.pass_time(60, tick=False)
-    tracker(made).settle(read_ledger(made.table).warm_pools, made.clock())
+    tracker(made).track(read_ledger(made.table).warm_pools, made.clock())
     (pool,) = kept(made).values()
     assert (pool.attempt_name, pool.claimed_by, pool.freed_for, pool.freed) == ("b", "", "high", {P5: 1})
     assert pool.release_ms is not None
@@ -449,7 +449,7 @@ def test_a_warm_pool_counts_toward_the_limit_of_its_team() -> None:
 def test_each_run_describes_a_bounded_number_of_warm_pools_and_the_next_run_others(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(warm_pools, "MAX_LOOKS", 1)
+    monkeypatch.setattr(warm_pools, "MAX_DESCRIBED", 1)
     made = world(size=3)
     left_warm(made, "a", "b", "c")
     seen = []
@@ -468,12 +468,12 @@ def tracker(made: World) -> WarmPoolTracker:
 
 @pytest.mark.parametrize(("most", "looks"), [(2, 2), (9, 3)], ids=["as many as it may", "each one once"])
 def test_one_run_describes_warm_pools(monkeypatch: pytest.MonkeyPatch, most: int, looks: int) -> None:
-    monkeypatch.setattr(warm_pools, "MAX_LOOKS", most)
+    monkeypatch.setattr(warm_pools, "MAX_DESCRIBED", most)
     made = world(size=3)
     left_warm(made, "a", "b", "c")
     run = tracker(made)
     for _ in range(3):
-        run.settle(read_ledger(made.table).warm_pools, made.clock())
+        run.track(read_ledger(made.table).warm_pools, made.clock())
     assert len(made.called("DescribeTrainingJob")) == looks
 
 
@@ -481,11 +481,11 @@ def test_one_run_describes_warm_pools(monkeypatch: pytest.MonkeyPatch, most: int
 def test_a_run_describes_the_warm_pool_first_that_is_being_released(
     monkeypatch: pytest.MonkeyPatch, released: str
 ) -> None:
-    monkeypatch.setattr(warm_pools, "MAX_LOOKS", 1)
+    monkeypatch.setattr(warm_pools, "MAX_DESCRIBED", 1)
     made = world(size=3)
     left_warm(made, "a", "b", "c")
     made.table.write(transitions.release_warm_pool(kept(made)[released], made.clock()))
-    tracker(made).settle(read_ledger(made.table).warm_pools, made.clock())
+    tracker(made).track(read_ledger(made.table).warm_pools, made.clock())
     assert made.called("DescribeTrainingJob") == [released]
 
 
@@ -494,9 +494,9 @@ def test_only_the_scheduler_sends_releases_and_only_those_that_were_decided() ->
     left_warm(made, "a", "b")
     made.table.write(transitions.release_warm_pool(kept(made)["a"], made.clock()))
     run = WarmPoolTracker(made.table, made.container.training_jobs, made.clock, releases=False)
-    run.settle(read_ledger(made.table).warm_pools, made.clock())
+    run.track(read_ledger(made.table).warm_pools, made.clock())
     assert made.called("UpdateTrainingJob") == []
-    tracker(made).settle(read_ledger(made.table).warm_pools, made.clock())
+    tracker(made).track(read_ledger(made.table).warm_pools, made.clock())
     assert made.called("UpdateTrainingJob") == ["a"]
 
 
@@ -511,7 +511,7 @@ def test_a_claimed_warm_pool_is_kept_while_its_job_starts(unanswered: int) -> No
     made.tick()
     (attempt,) = read_ledger(made.table).attempts
     assert attempt.secondary_status == (None if unanswered else "Starting")
-    tracker(made).settle(read_ledger(made.table).warm_pools, made.clock())
+    tracker(made).track(read_ledger(made.table).warm_pools, made.clock())
     assert kept(made)["a"].claimed_by == "b"
     assert kept(made)["a"].release_ms is None
 
@@ -523,7 +523,7 @@ def test_a_release_is_sent_again_a_minute_later() -> None:
     sent = []
     for later_s in (0, SEND_AGAIN_S - 1, 1):
         made.now_s += later_s
-        tracker(made).settle(read_ledger(made.table).warm_pools, made.clock())
+        tracker(made).track(read_ledger(made.table).warm_pools, made.clock())
         sent.append(len(made.called("UpdateTrainingJob")))
     assert sent == [1, 0, 1]
 
@@ -535,7 +535,7 @@ def test_the_end_of_a_warm_pool_changes_no_other_one() -> None:
     made.tick()
     made.pass_time(60, tick=False)
     before = kept(made)["b"]
-    tracker(made).settle(read_ledger(made.table).warm_pools, made.clock())
+    tracker(made).track(read_ledger(made.table).warm_pools, made.clock())
     assert kept(made) == {"b": before}
 
 
@@ -552,7 +552,7 @@ def test_nothing_is_reserved_for_a_preemptor_that_has_left_the_queue() -> None:
     for _ in range(5):
         made.pass_time(60, tick=False)
         made.reconcile()
-        tracker(made).settle(read_ledger(made.table).warm_pools, made.clock())
+        tracker(made).track(read_ledger(made.table).warm_pools, made.clock())
     assert not kept(made)
     assert read_ledger(made.table).reservations == ()
 
@@ -564,7 +564,7 @@ def test_a_warm_pool_that_another_call_changes_meanwhile_does_not_end_the_run() 
     for pool in read:
         made.table.write(transitions.release_warm_pool(pool, made.clock()))
     stale = [each.model_copy(update={"release_ms": 1}) for each in read]
-    tracker(made).settle(stale, made.clock())
+    tracker(made).track(stale, made.clock())
     assert sorted(made.called("UpdateTrainingJob")) == ["a", "b"]
 
 
@@ -582,7 +582,7 @@ def test_a_warm_pool_is_gone_when_it_is_known_who_uses_it_or_that_it_is_used_up(
     run = tracker(made)
     shown = replace(shown, warm_pool=status, reused_by=reused_by)
     monkeypatch.setattr(type(made.container.training_jobs), "describe", lambda *_: shown)
-    assert run.settle(read_ledger(made.table).warm_pools, made.clock()) is gone
+    assert run.track(read_ledger(made.table).warm_pools, made.clock()) is gone
     assert (not kept(made)) is gone
 
 

@@ -12,12 +12,12 @@ NOW_S = 1_800_000_000.0
 #: Values of the minutes up to now, and whether the alarm fires; None is a minute without data.
 STORIES = [
     # A job can usually start within a moment, but not for ten minutes. Zeros are not published.
-    ("LineStandsAlarm", [3] * 9, False),
-    ("LineStandsAlarm", [3] * 10, True),
-    ("LineStandsAlarm", [3] * 10 + [None] * 3, False),
-    ("LineStandsAlarm", [3, None] * 15, False),
+    ("QueueStalledAlarm", [3] * 9, False),
+    ("QueueStalledAlarm", [3] * 10, True),
+    ("QueueStalledAlarm", [3] * 10 + [None] * 3, False),
+    ("QueueStalledAlarm", [3, None] * 15, False),
     # The reconciler may skip a minute while the queue is stalled.
-    ("LineStandsAlarm", [3] * 6 + [None] + [3] * 6, True),
+    ("QueueStalledAlarm", [3] * 6 + [None] + [3] * 6, True),
     ("UnlaunchableJobsAlarm", [1] * 4, False),
     ("UnlaunchableJobsAlarm", [1] * 5, True),
     ("UnlaunchableJobsAlarm", [1] * 5 + [None] * 3, False),

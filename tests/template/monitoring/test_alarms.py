@@ -36,7 +36,7 @@ ALARMS: dict[str, tuple[str, dict[str, Any], int]] = {
     "WatchMissingAlarm": ("Invocations", {"Ref": "WatchFunction"}, 1),
     "ApiServerErrorsAlarm": ("5XXError", {"Ref": "AWS::StackName"}, 4),
     "ApiSlowAlarm": ("Latency", {"Ref": "AWS::StackName"}, 5000),
-    "LineStandsAlarm": ("Startable", {"Ref": "AWS::StackName"}, 0),
+    "QueueStalledAlarm": ("Startable", {"Ref": "AWS::StackName"}, 0),
     "UnlaunchableJobsAlarm": ("Unlaunchable", {"Ref": "AWS::StackName"}, 0),
     "StuckAttemptsAlarm": ("Stuck", {"Ref": "AWS::StackName"}, 0),
     "CapacityDriftAlarm": ("Drift", {"Ref": "AWS::StackName"}, 0),
@@ -50,7 +50,7 @@ SUMS = {
 }
 VITAL = {
     # Nothing starts: the scheduler crashes, does not run, fails, or any other cause.
-    *("WakeDeadLettersAlarm", "WakeQueueAgeAlarm", "TickFailedAlarm", "LineStandsAlarm"),
+    *("WakeDeadLettersAlarm", "WakeQueueAgeAlarm", "TickFailedAlarm", "QueueStalledAlarm"),
     # The last of these has no data if nothing is measured.
     *("ReconcileFunctionErrorsAlarm", "ReconcileMissingAlarm"),
     # AWS launches nothing of somebody: no other alarm tells of it, as all works as it should.

@@ -37,5 +37,5 @@ def test_a_pool_idles_if_a_waiting_job_fits_into_what_is_free(
 def test_the_longest_time_counts() -> None:
     times = IdleTimes()
     for now_s, free in [(0, 1), (4, 1), (5, 0), (6, 1), (8, 1)]:
-        times.look(state({"p": free}, {"p": 1}), now_s)
+        times.observe(state({"p": free}, {"p": 1}), now_s)
     assert times.longest_s == {"p": 4}

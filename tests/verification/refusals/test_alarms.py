@@ -79,7 +79,7 @@ def test_the_alarms_of_a_template_have_its_settings(tmp_path: Path):
         """
 Resources:
   Queue: { Type: AWS::SQS::Queue }
-  LineStandsAlarm:
+  QueueStalledAlarm:
     Type: AWS::CloudWatch::Alarm
     Properties:
       Namespace: Headway
@@ -118,12 +118,12 @@ Resources:
         "utf-8",
     )
     found = alarms_of(template, ["schedule"])
-    assert found.keys() == {"LineStands", "ScheduleErrors"}
-    assert found["LineStands"] == alarm()
+    assert found.keys() == {"QueueStalled", "ScheduleErrors"}
+    assert found["QueueStalled"] == alarm()
     assert found["ScheduleErrors"].metric.dimensions == {("FunctionName", "ScheduleFunction")}
 
 
 def test_the_alarms_of_the_deployment_are_found():
     found = alarms_of(Checkout.here().template(), FUNCTIONS)
-    assert {"TickFailed", "LineStands", "ReconcileMissing", "ScheduleFunctionErrors"} <= found.keys()
+    assert {"TickFailed", "QueueStalled", "ReconcileMissing", "ScheduleFunctionErrors"} <= found.keys()
     assert not any("Patrol" in name or "Watch" in name for name in found)

@@ -36,7 +36,7 @@ class CallBudget:
         self._calls: deque[float] = deque()
         self._lock = threading.Lock()
 
-    def take(self, calls: int = 1) -> bool:
+    def spend(self, calls: int = 1) -> bool:
         """Count calls, and return True, if there is room for all of them."""
         with self._lock:
             now_s = self._clock()

@@ -107,9 +107,9 @@ class Poller:
         """
         if self._lock.acquire(blocking=self._view.summary is None):
             try:
-                if self._is_due(hidden=hidden) and self._budget.take():
+                if self._is_due(hidden=hidden) and self._budget.spend():
                     self._read()
-                elif self._forecast_is_due(hidden=hidden) and self._budget.take():
+                elif self._forecast_is_due(hidden=hidden) and self._budget.spend():
                     self._read_forecast()
             finally:
                 self._lock.release()

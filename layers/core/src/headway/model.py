@@ -195,7 +195,7 @@ class Snapshot:
     pools: Mapping[str, int]
     allocations: tuple[Allocation, ...] = ()
     reservations: tuple[Reservation, ...] = ()
-    #: The heads of the lines: of each pool the first jobs in rank order, at least as many as could start.
+    #: The first jobs of the queues: of each pool the first jobs in rank order, at least as many as could start.
     waiting: tuple[WaitingJob, ...] = ()
     #: Pools that are paused.
     pauses: Mapping[str, Pause] = field(default_factory=dict)

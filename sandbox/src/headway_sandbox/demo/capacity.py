@@ -47,8 +47,8 @@ def play(stage: Stage) -> None:
     stage.sandbox.set_faults(warm_pool_quotas={P5: CAPACITY[P5]})
     _start_warm(stage)
     _release(stage)
-    _take_second_alternative(stage)
-    _take_second_preference(stage)
+    _use_second_alternative(stage)
+    _use_second_preference(stage)
     _shrink(stage)
     _end_plan(stage)
     for name in ("urgent", "flexible", "planned"):
@@ -98,7 +98,7 @@ def _release(stage: Stage) -> None:
     stage.expect_training("urgent")
 
 
-def _take_second_alternative(stage: Stage) -> None:
+def _use_second_alternative(stage: Stage) -> None:
     other = {"ResourceConfig": {"InstanceType": G5, "InstanceCount": 1, "VolumeSizeInGB": 30}}
     request = with_alternatives(_request("either", [(P5, 2)]), [other])
     stage.submit(f"submit either, which prefers 2 {P5} and can run on 1 {G5}", request)
@@ -111,7 +111,7 @@ def _take_second_alternative(stage: Stage) -> None:
     stage.expect("either completes on its second alternative", {"either": "completed"}, meanwhile={"urgent": "running"})
 
 
-def _take_second_preference(stage: Stage) -> None:
+def _use_second_preference(stage: Stage) -> None:
     say(f"SageMaker has no quota for a further {P5}")
     stage.sandbox.set_faults(quotas={P5: 1})
     request = _request("flexible", [(P5, 1)])

@@ -46,7 +46,7 @@ class Attempt:
     elsewhere: tuple[str, ...] = ()
     """Files that it had written outside of its checkpoint folder when it was preempted."""
 
-    def take(self, message: Mapping[str, Any], *, now_s: float) -> None:
+    def note(self, message: Mapping[str, Any], *, now_s: float) -> None:
         """Add a message of its supervisor (`headway_sandbox.training.supervisor`).
 
         Args:
@@ -58,7 +58,7 @@ class Attempt:
             case {"kind": "downloaded"}:
                 self.started_s = now_s
             case {"kind": "metric", "name": self.step_name, "value": value}:
-                self._take_step(round(value))
+                self._note_step(round(value))
             case {"kind": "metric", "name": self.metric_name, "value": value}:
                 self.metric = value
             case {"kind": "trained"}:
@@ -70,7 +70,7 @@ class Attempt:
             case _:  # lines of the log, other metrics, uploads
                 pass
 
-    def take_upload(self, files: int, *, now_s: float) -> None:
+    def note_upload(self, files: int, *, now_s: float) -> None:
         """Add an upload of changed files in the checkpoint folder.
 
         Args:
@@ -84,7 +84,7 @@ class Attempt:
         if self.first_upload_s is None:
             self.first_upload_s = self.since_start_s(now_s)
 
-    def _take_step(self, step: int) -> None:
+    def _note_step(self, step: int) -> None:
         if self.first_step is None or self.last_step is None:
             self.first_step = step
         elif step > self.last_step:

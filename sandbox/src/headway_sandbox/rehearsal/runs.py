@@ -93,9 +93,9 @@ class Run:
             while not child.ended:
                 selector.select(_LOOK_EVERY_S)
                 for message in child.read():
-                    self._attempt.take(message, now_s=time.monotonic())
+                    self._attempt.note(message, now_s=time.monotonic())
                     if message["kind"] == "checkpoint":
-                        self._attempt.take_upload(self._folder.count_uploaded(), now_s=time.monotonic())
+                        self._attempt.note_upload(self._folder.count_uploaded(), now_s=time.monotonic())
                 if writes is None and self._waits_for_writes:
                     roots = [host.ml / self._folder.path for host in self._hosts]
                     writes = stack.enter_context(Writes(roots))

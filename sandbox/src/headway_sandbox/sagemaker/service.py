@@ -196,7 +196,7 @@ class FakeSageMaker(JobControls):
         )
         self._jobs[name] = self._live[name] = job
         if pool_of is not None:
-            self._supply.warm_pools.take(pool_of, job, now=now)
+            self._supply.warm_pools.assign(pool_of, job, now=now)
             self._changed.add(pool_of.name)
         self._enter(job, "Starting", now, lasts_s=self._provisioning_s(job) * 0.1)
         return {"TrainingJobArn": arn}

@@ -63,7 +63,7 @@ class JobStateMachine:
         self._live: dict[str, TrainingJob] = {}  # jobs that have not ended, as most quotas count only those
         self._agenda: list[tuple[float, int, str, int]] = []
         self._planned = 0
-        self._changed: set[str] = set()  # jobs that were created, changed or deleted since `take_changes`
+        self._changed: set[str] = set()  # jobs that were created, changed or deleted since `pop_changes`
         self._events = EventDelivery(rng=self._rng)
         self._supply = Supply(arn_prefix=self.arn("").replace("training-job/", "training-plan/"), rng=self._rng)
 
@@ -275,7 +275,7 @@ class JobStateMachine:
 
     # ------------------------------------------------------------------------------------------ save and load
 
-    def take_changes(self) -> dict[str, Document | None]:
+    def pop_changes(self) -> dict[str, Document | None]:
         """Return the jobs that have changed since the last call, as JSON by name; None for a deleted one."""
         changed, self._changed = self._changed, set()
         jobs = {name: self._jobs.get(name) for name in sorted(changed)}

@@ -64,7 +64,7 @@ class SavedFleet:
         if state != self._state:
             self._journal.put(_FLEET, _STATE, state)
             self._state = state
-        for name, document in self._fleet.take_changes().items():
+        for name, document in self._fleet.pop_changes().items():
             if document is None:
                 self._journal.remove(JOBS, name)
             else:

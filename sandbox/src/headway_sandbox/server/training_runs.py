@@ -154,7 +154,7 @@ class TrainingRuns:
             run.write(assignment.to_line())
             output = run.process.stdout
             while output is not None and (line := await output.readline()):
-                self._take(job, run, json.loads(line))
+                self._note(job, run, json.loads(line))
             await run.process.wait()
         except (OSError, ValueError):
             _log.exception("the supervisor of %s failed", job.name)
@@ -165,7 +165,7 @@ class TrainingRuns:
             await asyncio.to_thread(folders.remove, assignment.path)
             self.changed()
 
-    def _take(self, job: TrainingJob, run: _Run, message: Mapping[str, Any]) -> None:
+    def _note(self, job: TrainingJob, run: _Run, message: Mapping[str, Any]) -> None:
         """Apply a supervisor's message."""
         clock = self._fleet.settings.clock
         match message:

@@ -14,8 +14,8 @@ from headway.model import Allocation, Calendar, SizeChange, WaitingJob
 from headway.plan import Plan, Start, StopForSize
 from headway.reasons import Reason, ReasonCode
 from headway.scheduling.backfill.size_changes import SizeChanges, crosses
+from headway.scheduling.comparisons import Comparisons
 from headway.scheduling.invariants import check_plan
-from headway.scheduling.looks import Looks
 from headway.scheduling.scheduler import schedule
 from tests.core.builders import (
     G5,
@@ -364,7 +364,7 @@ def test_a_later_end_runs_into_another_change(
 
 
 def size_changes(*parts: WaitingJob | Allocation, size: int = 2, **more: Any) -> SizeChanges:
-    return SizeChanges(snapshot(*parts, size=size, **more), Looks())
+    return SizeChanges(snapshot(*parts, size=size, **more), Comparisons())
 
 
 def test_a_pool_grows_when_it_first_has_so_many_instances_unless_it_has_them_now() -> None:
@@ -418,7 +418,7 @@ def test_of_several_changes_that_a_job_may_not_run_into_the_first_is_named() -> 
 def test_a_preemptor_takes_of_later_sizes_what_its_victims_leave() -> None:
     low = held("low")
     changes = size_changes(low, size=4, sizes={60: 3})
-    changes.take(job("high"), {P5: 1}, None, [low])
+    changes.charge(job("high"), {P5: 1}, None, [low])
     assert changes.exceeded_by(job("wide", count=2), {P5: 2}, None) is None
     assert changes.exceeded_by(job("wider", count=3), {P5: 3}, None) is not None
 

@@ -17,8 +17,8 @@ from headway.model import LATE_MS, STOP_MS, Allocation, Snapshot, WaitingJob
 from headway.plan import Plan, Preempt, ReleaseWarm
 from headway.policy import MAX_CHECKPOINT_WAIT_MS, Ageing, Order, Policy, Team
 from headway.scheduling.allocation_index import AllocationIndex
+from headway.scheduling.comparisons import Comparisons
 from headway.scheduling.invariants import check_plan
-from headway.scheduling.looks import Looks
 from headway.scheduling.lost_work.checkpoints import WRITTEN_MS
 from headway.scheduling.lost_work.moment import MAX_MOMENTS, better_moment_ms
 from headway.scheduling.ordering import waiting_victim_order
@@ -172,7 +172,7 @@ def test_a_wait_counts_as_an_evaluation_of_each_victim_at_each_time() -> None:
         parts = [due_in(f"x{i}", 100_000) for i in range(3)]
         state = PassState(snapshot(*parts, urgent(count=3), size=3, policy=policy), explain=False)
         decide(state)
-        return state.ground.looks.taken
+        return state.ground.comparisons.made
 
     # The order takes four for each attempt instead of two, and the wait one for each at each of four times.
     assert taken(WAITS) - taken(Policy()) == 3 * 2 + 3 * (1 + 3)
@@ -356,7 +356,7 @@ def test_victims_are_in_order_of_what_is_lost_when_they_would_be_stopped(drawn: 
         stop_ms = better_ms if better_ms is not None and better_ms <= NOW + after_ms else NOW
         return waiting_victim_order(each, NOW, stop_ms, drawn.policy)
 
-    index = AllocationIndex(drawn, Looks())
+    index = AllocationIndex(drawn, Comparisons())
     found = [*index.in_victim_order(POOLS, NOW, NOW + after_ms)]
     assert found == sorted((each for each in drawn.allocations if not each.stopping), key=order)
 

@@ -29,7 +29,7 @@ def read(of: Front, jobs: Iterable[WaitingJob]) -> list[str]:
     """The jobs that a front takes until it is settled, by name."""
     for each in jobs:
         of.add(each)
-        if of.is_settled:
+        if of.is_complete:
             break
     return [each.name for each in of.jobs]
 
@@ -58,7 +58,7 @@ def test_a_front_has_the_jobs_that_could_get_instances_one_more_and_a_share_of_t
 ) -> None:
     of = front(*parts, **({"policy": NO_WINDOW} | more))
     assert len(read(of, many())) == count
-    assert of.is_settled
+    assert of.is_complete
 
 
 def test_all_queues_share_the_window() -> None:

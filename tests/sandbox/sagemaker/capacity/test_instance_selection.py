@@ -132,7 +132,7 @@ def test_the_selection_is_saved_and_loaded():
     fleet.create(choosy(), now=0.0)
     fleet.advance(PROVISIONED_S)
     again = FakeSageMaker()
-    again.load(json.loads(json.dumps(list(fleet.take_changes().values()))), fleet.to_document())
+    again.load(json.loads(json.dumps(list(fleet.pop_changes().values()))), fleet.to_document())
     assert selected(again, now=PROVISIONED_S) == (G5, 4)
     assert again.in_use() == {G5: 4}
 

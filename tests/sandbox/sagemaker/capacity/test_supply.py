@@ -107,7 +107,7 @@ def test_neither_quota_nor_plan_is_exceeded_and_a_restart_changes_nothing(action
             now += subject
         act(fleet, number, action, subject, now)
         fleet.advance(now)
-        saved |= fleet.take_changes()
+        saved |= fleet.pop_changes()
         assert all(count <= QUOTA for count in counted(fleet, now).values())
         assert in_plan(fleet, now) <= PLANNED
     again = FakeSageMaker(settings=SageMakerSettings(rates={}))

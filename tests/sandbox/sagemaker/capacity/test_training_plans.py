@@ -383,7 +383,7 @@ def test_plans_and_their_jobs_continue_after_a_restart(hour):
     fleet.create(planned("b", 2, run_s=50 * HOUR_S), now=0.0)
     fleet.advance(hour * HOUR_S)
     again = FakeSageMaker()
-    again.load(json.loads(json.dumps(list(fleet.take_changes().values()))), json.loads(json.dumps(fleet.to_document())))
+    again.load(json.loads(json.dumps(list(fleet.pop_changes().values()))), json.loads(json.dumps(fleet.to_document())))
     assert again.to_document() == fleet.to_document()
     for now in (hour * HOUR_S, 19.5 * HOUR_S + 300, 31 * HOUR_S, 34 * HOUR_S):
         if now >= hour * HOUR_S:

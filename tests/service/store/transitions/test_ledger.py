@@ -82,7 +82,7 @@ def test_a_restore_ends_once_and_an_earlier_pause_continues(stays: bool) -> None
             TeamRecord(team="red", starts=2).put(requires=Equals("starts", 2)),
         ),
         (
-            transitions.take_out_team(TeamRecord(team="red", starts=2), 9),
+            transitions.retire_team(TeamRecord(team="red", starts=2), 9),
             TeamRecord(team="red", left_ms=9, starts=2).put(requires=Equals("starts", 2)),
         ),
         (

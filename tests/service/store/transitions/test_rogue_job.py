@@ -18,7 +18,7 @@ def test_a_stop_by_an_operator_is_tried_immediately() -> None:
 def test_an_attempt_that_takes_over_a_charge_returns_what_it_was_started_with() -> None:
     launching = attempt(AttemptState.LAUNCHING, demand={P5: 3}, limit_ms=None, freed={P5: 2})
     known = rogue(charged={P5: 1})
-    moved, writes = transitions.take_charge(launching, known)
+    moved, writes = transitions.adopt_rogue(launching, known)
     assert (moved.demand, moved.limit_ms, moved.freed) == ({P5: 1}, None, {P5: 1})
     assert writes == [
         moved.put(was=WAS),

@@ -8,13 +8,13 @@ from headway_verification.chaos.raw_state import RawState
 
 
 class IdleTimes:
-    """The longest time for which each pool had free instances that a waiting job fits into, at each look."""
+    """The longest time for which each pool had free instances that a waiting job fits into, at each observed."""
 
     def __init__(self) -> None:
         self._since_s: dict[str, float] = {}
         self.longest_s: Counter[str] = Counter()
 
-    def look(self, state: RawState, now_s: float) -> None:
+    def observe(self, state: RawState, now_s: float) -> None:
         """Note the pools that are idle now.
 
         Args:

@@ -33,70 +33,70 @@ class Invariants:
         self._sizes = sizes
         self._ended: dict[str, str] = {}
         self._ran: set[str] = set()
-        self.looks = 0
+        self.observations = 0
         self.violations: list[Violation] = []
 
-    def check(self, look: RawState, accepted: Iterable[str]) -> None:
+    def check(self, observed: RawState, accepted: Iterable[str]) -> None:
         """Check the invariants of an observation.
 
         Args:
-            look: the observation.
+            observed: the observation.
             accepted: the jobs accepted before it.
         """
-        self.looks += 1
-        self._note(self._ledger(look))
-        self._note(self._training_jobs(look))
-        self._note(self._jobs(look, accepted))
+        self.observations += 1
+        self._note(self._ledger(observed))
+        self._note(self._training_jobs(observed))
+        self._note(self._jobs(observed, accepted))
 
-    def check_end(self, look: RawState, accepted: Accepted) -> None:
+    def check_end(self, observed: RawState, accepted: Accepted) -> None:
         """Check the invariants at rest.
 
         Args:
-            look: the observation.
+            observed: the observation.
             accepted: the accepted requests.
         """
-        self.check(look, accepted)
-        self._note(_nothing_is_left(look, self._sizes))
-        self._note(_each_has_one_end(look))
-        self._note(_accepted_as_asked(look, accepted))
-        self._note(_check_records(look.training_jobs, self._sizes))
+        self.check(observed, accepted)
+        self._note(_nothing_is_left(observed, self._sizes))
+        self._note(_each_has_one_end(observed))
+        self._note(_accepted_as_asked(observed, accepted))
+        self._note(_check_records(observed.training_jobs, self._sizes))
 
     def _note(self, found: Iterable[Violation]) -> None:
         self.violations += [each for each in found if each not in self.violations]
 
-    def _ledger(self, look: RawState) -> Iterator[Violation]:
-        held = _sum(attempt["demand"] for attempt in look.attempts)
-        reserved = _sum(reservation["demand"] for reservation in look.reservations)
-        for item in look.pools:
+    def _ledger(self, observed: RawState) -> Iterator[Violation]:
+        held = _sum(attempt["demand"] for attempt in observed.attempts)
+        reserved = _sum(reservation["demand"] for reservation in observed.reservations)
+        for item in observed.pools:
             pool, size, free = item["pool"], int(item["size"]), int(item["free"])
             if size != self._sizes[pool] or free != size - held[pool] - reserved[pool]:
                 yield Violation(f"{pool}: {free} of {size} free, {held[pool]} held, {reserved[pool]} reserved")
             if free < 0:
                 yield Violation(f"{pool} is exceeded by {-free}")
-        for name, count in Counter(attempt["jobName"] for attempt in look.attempts).items():
+        for name, count in Counter(attempt["jobName"] for attempt in observed.attempts).items():
             if count > 1:
                 yield Violation(f"{name} has {count} live attempts in the ledger", name)
 
-    def _training_jobs(self, look: RawState) -> Iterator[Violation]:
-        for pool, count in _sum(job["Instances"] for job in look.running).items():
+    def _training_jobs(self, observed: RawState) -> Iterator[Violation]:
+        for pool, count in _sum(job["Instances"] for job in observed.running).items():
             if count > self._sizes.get(pool, 0):
                 yield Violation(f"SageMaker runs {count} {pool} of {self._sizes.get(pool, 0)}")
-        for name, count in Counter(map(job_of, look.running)).items():
+        for name, count in Counter(map(job_of, observed.running)).items():
             if count > 1:
                 yield Violation(f"SageMaker runs {count} training jobs for {name}", name)
-        known = {attempt["attemptName"] for attempt in look.attempts}
-        now = {job["TrainingJobName"]: job_of(job) for job in look.running}
+        known = {attempt["attemptName"] for attempt in observed.attempts}
+        now = {job["TrainingJobName"]: job_of(job) for job in observed.running}
         # Jobs that run in this observation and the previous one also ran when the ledger was read, in between.
         for training_job in self._ran & now.keys() - known:
             yield Violation(f"SageMaker runs {training_job}, which the ledger does not hold", now[training_job])
         self._ran = set(now)
 
-    def _jobs(self, look: RawState, accepted: Iterable[str]) -> Iterator[Violation]:
-        trained = {job_of(job) for job in look.training_jobs if job["TrainingJobStatus"] == COMPLETED}
+    def _jobs(self, observed: RawState, accepted: Iterable[str]) -> Iterator[Violation]:
+        trained = {job_of(job) for job in observed.training_jobs if job["TrainingJobStatus"] == COMPLETED}
         for name in accepted:
-            if name not in look.jobs:
+            if name not in observed.jobs:
                 yield Violation(f"{name} was accepted but is lost", name)
-        for name, job in look.jobs.items():
+        for name, job in observed.jobs.items():
             state = job["jobState"]
             if ("liveAttempt" in job) != (state in HOLDING):
                 yield Violation(f"{name} is {state} with the attempt {job.get('liveAttempt')}", name)
@@ -108,37 +108,37 @@ class Invariants:
                 self._ended[name] = state
 
 
-def _nothing_is_left(look: RawState, sizes: Mapping[str, int]) -> Iterator[Violation]:
-    for name in look.unended:
-        yield Violation(f"{name} is still {look.jobs[name]['jobState']}", name)
-    for item in (*look.attempts, *look.reservations):
+def _nothing_is_left(observed: RawState, sizes: Mapping[str, int]) -> Iterator[Violation]:
+    for name in observed.unended:
+        yield Violation(f"{name} is still {observed.jobs[name]['jobState']}", name)
+    for item in (*observed.attempts, *observed.reservations):
         yield Violation(f"still in the ledger: {item['sk']}", item["jobName"])
-    for entry in look.queue_entries:
+    for entry in observed.queue_entries:
         yield Violation(f"still in {entry['pk']}: {entry['jobName']}", entry["jobName"])
-    for job in look.running:
+    for job in observed.running:
         yield Violation(f"SageMaker still runs {job['TrainingJobName']}", job_of(job))
-    if {item["pool"]: item["free"] for item in look.pools} != sizes:
-        yield Violation(f"instances are not free: {[(item['pool'], int(item['free'])) for item in look.pools]}")
+    if {item["pool"]: item["free"] for item in observed.pools} != sizes:
+        yield Violation(f"instances are not free: {[(item['pool'], int(item['free'])) for item in observed.pools]}")
 
 
-def _each_has_one_end(look: RawState) -> Iterator[Violation]:
-    completed = Counter(job_of(job) for job in look.training_jobs if job["TrainingJobStatus"] == COMPLETED)
-    for name in look.jobs.keys() - set(look.unended):
-        job = look.jobs[name]
+def _each_has_one_end(observed: RawState) -> Iterator[Violation]:
+    completed = Counter(job_of(job) for job in observed.training_jobs if job["TrainingJobStatus"] == COMPLETED)
+    for name in observed.jobs.keys() - set(observed.unended):
+        job = observed.jobs[name]
         ends = [step["jobState"] for step in job["history"] if step["jobState"] in FINAL]
         if ends != [job["jobState"]]:
             yield Violation(f"{name} is {job['jobState']}, but its history has the ends {ends}", name)
         if completed[name] != (job["jobState"] == "completed"):
             yield Violation(f"{name} is {job['jobState']}, but was trained {completed[name]} times", name)
-    for name in completed.keys() - look.jobs.keys():
+    for name in completed.keys() - observed.jobs.keys():
         yield Violation(f"SageMaker trained {name}, which is unknown to the queue", name)
 
 
-def _accepted_as_asked(look: RawState, accepted: Accepted) -> Iterator[Violation]:
+def _accepted_as_asked(observed: RawState, accepted: Accepted) -> Iterator[Violation]:
     for name, requests in accepted.items():
         if len(requests) != 1:
             yield Violation(f"{len(requests)} different requests were accepted as {name}", name)
-        stored = look.requests.get(name, {})
+        stored = observed.requests.get(name, {})
         if stored.get("Environment") != requests[0]["Environment"]:
             yield Violation(f"{name} is stored with a request other than the accepted one", name)
 

@@ -99,7 +99,7 @@ class StateReader:
         self._sandbox = sandbox
         self._dynamodb = sandbox.client("dynamodb")
 
-    def look(self) -> RawState:
+    def observe(self) -> RawState:
         """Return the current state."""
         everything = self._dynamodb.get_paginator("scan").paginate(TableName=_TABLE, ConsistentRead=True)
         ledger = self._dynamodb.get_paginator("query").paginate(

@@ -22,13 +22,13 @@ LOG_CHARS = 4000
 def summary(outcome: Outcome) -> str:
     """Return a summary of a run."""
     parts = [
-        f"{len(outcome.look.jobs)} jobs: {_listed(outcome.look.states)}",
-        f"{len(outcome.look.training_jobs)} training jobs, {len(outcome.people.accepted)} names accepted",
+        f"{len(outcome.observed.jobs)} jobs: {_listed(outcome.observed.states)}",
+        f"{len(outcome.observed.training_jobs)} training jobs, {len(outcome.people.accepted)} names accepted",
         f"jobs when the sandbox was restarted: {_listed(outcome.at_restart) or 'not restarted'}",
         _table(outcome.people.asked, "people"),
         _table(outcome.faults.counted, "fault"),
         f"idle after the last fault while a waiting job fitted, at most: {_idle(outcome.idle_s)}",
-        f"{outcome.looks} observations of the table and SageMaker, in {outcome.took_s:.0f} s",
+        f"{outcome.observations} observations of the table and SageMaker, in {outcome.took_s:.0f} s",
     ]
     if outcome.people.unanswered:
         parts.append(f"not answered: {', '.join(outcome.people.unanswered)}")
@@ -45,16 +45,16 @@ def evidence(outcome: Outcome, sandbox: Sandbox) -> Iterator[str]:
     names = dict.fromkeys(violation.job for violation in outcome.violations if violation.job)
     for name in islice(names, MAX_SHOWN):
         yield f"\n{name}"
-        yield from _history(outcome.look, name)
+        yield from _history(outcome.observed, name)
         yield from _log_lines(sandbox, name)
     for log in sorted(sandbox.state_dir.glob("server*.log")):
         yield f"\n{log.name} ends with\n{log.read_text(errors='replace')[-LOG_CHARS:]}"
 
 
-def _history(look: RawState, name: str) -> Iterator[str]:
-    for step in look.jobs.get(name, {}).get("history", []):
+def _history(observed: RawState, name: str) -> Iterator[str]:
+    for step in observed.jobs.get(name, {}).get("history", []):
         yield f"  {step['timeMs']} {step['jobState']} {step.get('attemptName', '')} {step['reason']['message']}"
-    for job in look.training_jobs:
+    for job in observed.training_jobs:
         if job_of(job) == name:
             times = f"{job['CreationTime']:.3f} to {job['LastModifiedTime']:.3f}"
             yield f"  SageMaker: {job['TrainingJobName']} {job['SecondaryStatus']}, {times}"

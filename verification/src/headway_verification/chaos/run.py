@@ -61,10 +61,10 @@ class Outcome:
     """The outcome of a run."""
 
     took_s: float
-    look: RawState
+    observed: RawState
     people: Workload
     faults: FaultPlan
-    looks: int
+    observations: int
     violations: list[Violation]
     at_restart: Counter[str]
     """Jobs by state when the sandbox was restarted; empty if it was not."""
@@ -123,14 +123,14 @@ class Run:
                 self._over.set()
             for task in tasks:
                 task.result()
-        look = self._reader.look()
-        self._invariants.check_end(look, self._people.accepted)
+        observed = self._reader.observe()
+        self._invariants.check_end(observed, self._people.accepted)
         return Outcome(
             took_s=self._passed_s(),
-            look=look,
+            observed=observed,
             people=self._people,
             faults=self._faults,
-            looks=self._invariants.looks,
+            observations=self._invariants.observations,
             violations=self._invariants.violations,
             at_restart=self._at_restart,
             idle_s=self._idle.longest_s,
@@ -139,7 +139,7 @@ class Run:
     def _prepare(self) -> None:
         self._functions.limit(SCHEDULE, timeout_s=SCHEDULER_TIMEOUT_S)
         self._people.set_pools(POOLS)
-        while {item["pool"]: item["size"] for item in self._reader.look().pools} != POOLS and self._has_time(1.0):
+        while {item["pool"]: item["size"] for item in self._reader.observe().pools} != POOLS and self._has_time(1.0):
             time.sleep(LOOK_S)
 
     def _inject_faults(self, tasks: Sequence[Future[None]]) -> None:
@@ -155,21 +155,21 @@ class Run:
             self._faults.inject()
             time.sleep(self._random.expovariate(1 / FAULT_S))
         if not self._at_restart:
-            self._restart(self._reader.look())
+            self._restart(self._reader.observe())
         self._faults.clear()
         self._no_more_faults.set()
 
     def _restart_under_load(self) -> None:
         """Restart the sandbox if jobs are waiting, running and stopping; stop a running one first."""
-        running = [name for name, job in self._reader.look().jobs.items() if job["jobState"] == "running"]
+        running = [name for name, job in self._reader.observe().jobs.items() if job["jobState"] == "running"]
         if running:
             self._people.stop(self._random.choice(running))
-        look = self._reader.look()
-        if look.states.keys() & WAITING and look.states.keys() >= {"running", "stopping"}:
-            self._restart(look)
+        observed = self._reader.observe()
+        if observed.states.keys() & WAITING and observed.states.keys() >= {"running", "stopping"}:
+            self._restart(observed)
 
-    def _restart(self, look: RawState) -> None:
-        self._at_restart = look.states
+    def _restart(self, observed: RawState) -> None:
+        self._at_restart = observed.states
         self._faults.restart(kill=False)
 
     def _come_to_rest(self, tasks: Sequence[Future[None]]) -> None:
@@ -178,18 +178,18 @@ class Run:
             if self._people.all_submitted.is_set():
                 self._people.end()
                 with suppress(*_OUTAGES):
-                    if self._reader.look().is_at_rest:
+                    if self._reader.observe().is_at_rest:
                         return
             time.sleep(LOOK_S)
         self._invariants.violations.append(Violation(f"not at rest within {self._time_s / 60:g} minutes"))
 
     def _look(self) -> None:
         accepted = set(self._people.accepted)
-        look = self._reader.look()
-        self._invariants.check(look, accepted)
-        self._states = look.states
+        observed = self._reader.observe()
+        self._invariants.check(observed, accepted)
+        self._states = observed.states
         if self._no_more_faults.is_set():
-            self._idle.look(look, time.monotonic())
+            self._idle.observe(observed, time.monotonic())
 
     @property
     def _ended(self) -> int:

@@ -145,7 +145,7 @@ class Scenario:
         traffic.until_unanswered()
         self._say("CloudFormation reports UPDATE_COMPLETE: it does not run the functions. The API answers 502.")
         down_since = time.monotonic()
-        running = len(traffic.look().running)
+        running = len(traffic.observe().running)
         self._wait_for_alarm("ApiFunctionErrors")
         self._say(f"{running} training jobs continue in SageMaker")
         self._workplace.install(self._plan.new)
@@ -154,11 +154,11 @@ class Scenario:
         self._say(f"the previous version is deployed; the API was down for {time.monotonic() - down_since:.0f} s")
 
     def _come_to_rest(self, traffic: Traffic) -> None:
-        look = traffic.end()
+        observed = traffic.end()
         people = traffic.people
-        lost = [name for name in people.accepted if name not in look.jobs]
+        lost = [name for name in people.accepted if name not in observed.jobs]
         self.violations += [violation.sentence for violation in traffic.violations]
-        self._say(f"{len(look.jobs)} jobs: {_listed(look)}; {_preemptions(look)} preemptions")
+        self._say(f"{len(observed.jobs)} jobs: {_listed(observed)}; {_preemptions(observed)} preemptions")
         self._say(f"user requests: {people.asked['submissions']} submissions, {_others(traffic)}")
         self._say(f"accepted {len(people.accepted)}, lost {len(lost)}, violations {len(traffic.violations)}")
 
@@ -284,12 +284,12 @@ class Scenario:
         self._tell(f"  {line}")
 
 
-def _listed(look: RawState) -> str:
-    return ", ".join(f"{count} {state}" for state, count in look.states.most_common())
+def _listed(observed: RawState) -> str:
+    return ", ".join(f"{count} {state}" for state, count in observed.states.most_common())
 
 
-def _preemptions(look: RawState) -> int:
-    return sum(step["jobState"] == "preempted" for job in look.jobs.values() for step in job["history"])
+def _preemptions(observed: RawState) -> int:
+    return sum(step["jobState"] == "preempted" for job in observed.jobs.values() for step in job["history"])
 
 
 def _others(traffic: Traffic) -> str:

@@ -88,17 +88,17 @@ class Traffic:
     def begin(self) -> None:
         """Set the pools, and start the workload."""
         self.people.set_pools(POOLS)
-        self._until(lambda: {item["pool"]: item["size"] for item in self._reader.look().pools} == POOLS)
+        self._until(lambda: {item["pool"]: item["size"] for item in self._reader.observe().pools} == POOLS)
         self._tasks = [self._executor.submit(act) for act in self._acts]
 
     def wait_for_work(self) -> RawState:
         """Wait until jobs are waiting and running."""
-        self._until(lambda: self._reader.look().states.keys() >= {"running", "pending"})
-        return self._reader.look()
+        self._until(lambda: self._reader.observe().states.keys() >= {"running", "pending"})
+        return self._reader.observe()
 
-    def look(self) -> RawState:
+    def observe(self) -> RawState:
         """Read the table and SageMaker."""
-        return self._reader.look()
+        return self._reader.observe()
 
     def answers(self) -> Answers:
         """Return the answers since the previous call."""
@@ -123,11 +123,11 @@ class Traffic:
         self._sandbox.release_messages(_WAKE)
         self._until(self.people.all_submitted.is_set)
         self.people.end()
-        self._until(lambda: self._reader.look().is_at_rest)
+        self._until(lambda: self._reader.observe().is_at_rest)
         self.stop()
-        look = self._reader.look()
-        self._invariants.check_end(look, self.people.accepted)
-        return look
+        observed = self._reader.observe()
+        self._invariants.check_end(observed, self.people.accepted)
+        return observed
 
     def stop(self) -> None:
         """End the workload."""
@@ -140,7 +140,7 @@ class Traffic:
 
     def _look(self) -> None:
         accepted = set(self.people.accepted)
-        self._invariants.check(self._reader.look(), accepted)
+        self._invariants.check(self._reader.observe(), accepted)
 
     def _read(self) -> None:
         info = self._sandbox.info
@@ -168,7 +168,7 @@ class Traffic:
         while not condition():
             if time.monotonic() > deadline:
                 raise SandboxError(
-                    f"The queue did not reach the state within {REST_S:g} s: {self._reader.look().states}"
+                    f"The queue did not reach the state within {REST_S:g} s: {self._reader.observe().states}"
                 )
             for task in self._tasks:
                 if task.done():

@@ -120,7 +120,7 @@ class FigureReader:
             del part.kept[next(iter(part.kept))]
         if self._clock() < kept.due_s:
             return kept
-        if not self._budget.take(part.calls):
+        if not self._budget.spend(part.calls):
             kept.note = _TOO_MANY.format(what=part.what) if kept.value is None else ""
             return kept
         # What has been complete for minutes does not change any more.

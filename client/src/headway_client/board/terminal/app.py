@@ -331,7 +331,7 @@ class Board(App[None]):
 
     @work(thread=True, group="call")
     def _open(self, read: Callable[[], Screen[None]]) -> None:
-        if not self._poller.reads.take():
+        if not self._poller.reads.spend():
             self.call_from_thread(self._say, "Too many calls within a minute; try again in a few seconds.", failed=True)
             return
         try:
@@ -343,7 +343,7 @@ class Board(App[None]):
 
     def _job_screen(self, job: JobDetails) -> JobScreen:
         def read_again() -> JobDetails | None:
-            return None if self._hidden or not self._poller.reads.take() else self._api.get_job(job.name)
+            return None if self._hidden or not self._poller.reads.spend() else self._api.get_job(job.name)
 
         return JobScreen(job, read_job=read_again, read_figures=self._figures.read, now_s=self._now_s)
 

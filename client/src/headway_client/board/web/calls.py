@@ -116,7 +116,7 @@ class Calls:
             kept = self._kept.get(key)
             if kept is not None and self._clock() - kept.read_s < kept_s:
                 return kept.document
-            if not self._budget.take():
+            if not self._budget.spend():
                 if kept is not None:
                     return kept.document
                 raise Refused(

@@ -75,7 +75,7 @@ class Past:
     def read_on(self) -> None:
         """Make the next call, if there is one, and room for it."""
         with self._lock:
-            if self._is_read or not self._budget.take():
+            if self._is_read or not self._budget.spend():
                 return
             try:
                 self._read()

@@ -99,7 +99,7 @@ def parse_yaml(text: str, name: str) -> YamlDocument:
     reading = _Reading(name)
     try:
         for event in yaml.parse(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
-            reading.take(event)
+            reading.add(event)
     except yaml.MarkedYAMLError as error:
         raise RequestFileError(f"{name} is not YAML: {_syntax(error, text)}.") from error
     except yaml.reader.ReaderError as error:
@@ -149,7 +149,7 @@ class _Reading:
         self.found: list[Any] = []
         self.place = Place(line=1)
 
-    def take(self, event: yaml.Event) -> None:
+    def add(self, event: yaml.Event) -> None:
         import yaml
 
         line = event.start_mark.line + 1 if event.start_mark else 1
@@ -160,7 +160,7 @@ class _Reading:
                 raise self._wrong(line, f"has the alias *{event.anchor}; write the value itself")
             case yaml.ScalarEvent():
                 self._refuse_tag(event.tag, line)
-                self._take_scalar(event, line)
+                self._add_scalar(event, line)
             case yaml.MappingStartEvent() | yaml.SequenceStartEvent():
                 self._refuse_tag(event.tag, line)
                 self._begin({} if isinstance(event, yaml.MappingStartEvent) else [], line)
@@ -169,7 +169,7 @@ class _Reading:
             case _:
                 pass
 
-    def _take_scalar(self, event: yaml.ScalarEvent, line: int) -> None:
+    def _add_scalar(self, event: yaml.ScalarEvent, line: int) -> None:
         inner = self._open[-1] if self._open else None
         text = event.value
         if inner is None or isinstance(inner.value, list) or inner.key is not None:

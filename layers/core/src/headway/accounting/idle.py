@@ -54,7 +54,7 @@ class IdleSpan:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Settlement:
+class Accrual:
     """What a pass changes.
 
     Attributes:
@@ -81,8 +81,8 @@ def idle_after(snapshot: Snapshot, plan: Plan) -> dict[str, Idle]:
     unused = positive(minus(snapshot.pools, {pool: held.get(pool, 0) for pool in snapshot.pools}))
     if not unused:
         return {}
-    settled = started.keys() | {action.job for action in plan.actions if isinstance(action, Release)}
-    reserved = total(each.demand for each in snapshot.reservations if each.job not in settled)
+    released = started.keys() | {action.job for action in plan.actions if isinstance(action, Release)}
+    reserved = total(each.demand for each in snapshot.reservations if each.job not in released)
     waited_for = _waited_for(snapshot, started.keys(), unused.keys())
     return {
         pool: Idle(count=count, reserved=min(count, reserved.get(pool, 0)))
@@ -107,7 +107,7 @@ def _waited_for(snapshot: Snapshot, started: Collection[str], unused: Collection
     return found
 
 
-def settle(known: IdleSpan | None, idle: Idle | None, now_ms: int, machine_ms: int) -> Settlement | None:
+def accrue(known: IdleSpan | None, idle: Idle | None, now_ms: int, machine_ms: int) -> Accrual | None:
     """What to do with a pool after a pass.
 
     Args:
@@ -120,7 +120,7 @@ def settle(known: IdleSpan | None, idle: Idle | None, now_ms: int, machine_ms: i
     """
     following = None if idle is None else IdleSpan(idle=idle, since_ms=now_ms, noted_ms=machine_ms)
     if known is None:
-        return None if following is None else Settlement(counted={}, following=following)
+        return None if following is None else Accrual(counted={}, following=following)
     passed_ms = machine_ms - known.noted_ms
     if idle == known.idle and passed_ms < COUNTED_EACH_S * 1000:
         return None
@@ -130,4 +130,4 @@ def settle(known: IdleSpan | None, idle: Idle | None, now_ms: int, machine_ms: i
         day: Idle(count=known.idle.count * span_ms, reserved=known.idle.reserved * span_ms)
         for day, span_ms in spans.items()
     }
-    return Settlement(counted=counted, following=following)
+    return Accrual(counted=counted, following=following)

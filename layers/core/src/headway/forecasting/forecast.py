@@ -175,7 +175,7 @@ def forecast(
         follow=follow if arrays else None,
         record=note,
     )
-    course.settle()
+    course.decide_until_done()
     for _ in range(min(steps, MAX_FORECAST_STEPS)):
         if not _lacks(starts, awaited) or not course.step():
             break

@@ -98,7 +98,7 @@ AT_ONCE = Delays()
 
 @dataclass(slots=True)
 class _JobProfile:
-    """What a line does not know about a job, and the course has to."""
+    """What a snapshot does not say about a job, and the course has to."""
 
     #: Its remaining run time from a start, ms; None for forever.
     run_ms: int | None
@@ -155,7 +155,7 @@ class Simulation:
         self._arrivals = sorted(arrivals, key=lambda arrival: arrival.time_ms, reverse=True)
         #: Kept in rank order: the scheduler's own sort then takes linear time.
         self._waiting = sorted(snapshot.waiting, key=rank)
-        self._in_line = {job.name: job for job in self._waiting}
+        self._in_queue = {job.name: job for job in self._waiting}
         self._allocations = {allocation.attempt: allocation for allocation in snapshot.allocations}
         self._reservations: dict[str, Demand] = {r.job: r.demand for r in snapshot.reservations}
         self._profiles: dict[str, _JobProfile] = {}
@@ -176,7 +176,7 @@ class Simulation:
             self._profiles[job.name] = _JobProfile(run_ms=left(job))
             self._wake(job.not_before_ms)
         for allocation in snapshot.allocations:
-            self._take_in(allocation, left(allocation))
+            self._begin_with(allocation, left(allocation))
 
     @property
     def waiting(self) -> tuple[WaitingJob, ...]:
@@ -218,7 +218,7 @@ class Simulation:
 
     def run(self, until_ms: int | None = None) -> None:
         """Advance until nothing changes, or up to and including ``until_ms``. Begins with a decision."""
-        self.settle()
+        self.decide_until_done()
         while (time_ms := self.next_ms) is not None and (until_ms is None or time_ms <= until_ms):
             self.step()
 
@@ -238,7 +238,7 @@ class Simulation:
             self._arrive(self._arrivals.pop())
         while self._wakes and self._wakes[0] <= self.now_ms:
             heapq.heappop(self._wakes)
-        self.settle()
+        self.decide_until_done()
         return True
 
     def _resize(self, since_ms: int) -> None:
@@ -252,7 +252,7 @@ class Simulation:
         if sizes:
             self._pools = {**self._pools, **sizes}
 
-    def settle(self) -> None:
+    def decide_until_done(self) -> None:
         """Decide at the present until there is nothing left to do.
 
         Raises:
@@ -280,10 +280,10 @@ class Simulation:
     def _let_follow(self) -> None:
         if self._follow is not None:
             holding = {each.job for each in self._allocations.values() if not each.warm}
-            for arrival in self._follow(self._in_line.keys() | holding):
+            for arrival in self._follow(self._in_queue.keys() | holding):
                 self._arrive(arrival)
 
-    def _take_in(self, allocation: Allocation, left_ms: int | None) -> None:
+    def _begin_with(self, allocation: Allocation, left_ms: int | None) -> None:
         """An attempt that holds its instances already when the course begins, or a warm pool."""
         if allocation.warm:
             self._end_by(allocation.attempt, max(self.now_ms, allocation.since_ms + (allocation.terms.limit_ms or 0)))
@@ -342,7 +342,7 @@ class Simulation:
 
     def _enter(self, job: WaitingJob) -> None:
         insort(self._waiting, job, key=rank)
-        self._in_line[job.name] = job
+        self._in_queue[job.name] = job
         self._wake(job.not_before_ms)
 
     def _start(self, action: Start) -> None:
@@ -366,7 +366,7 @@ class Simulation:
         self._emit(EventKind.STARTED, job.name, job.demand, attempt, warm=warm)
 
     def _leave(self, name: str) -> WaitingJob:
-        job = self._in_line.pop(name, None)
+        job = self._in_queue.pop(name, None)
         if job is None:
             raise InvariantViolation(f"{name} is started but does not wait")
         del self._waiting[bisect_left(self._waiting, rank(job), key=rank)]
@@ -445,7 +445,7 @@ class Simulation:
 
     def _give_back(self, ended: Allocation) -> None:
         """Reserve what was freed for a job that waits."""
-        if ended.freed_for is not None and ended.freed_for in self._in_line and ended.freed:
+        if ended.freed_for is not None and ended.freed_for in self._in_queue and ended.freed:
             self._reservations[ended.freed_for] = plus(self._reservations.get(ended.freed_for, {}), ended.freed)
 
     def _yield(self, ended: Allocation, profile: _JobProfile, held_ms: int, trained_ms: int, asked_ms: int) -> None:

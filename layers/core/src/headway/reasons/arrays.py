@@ -118,7 +118,7 @@ def set_aside(array: str) -> Reason:
     return Reason(code=ReasonCode.SET_ASIDE, message=message, jobs=(array,))
 
 
-def taken_in(array: str) -> Reason:
+def member_entered(array: str) -> Reason:
     """A member of an array that was set aside enters the queue."""
     return Reason(code=ReasonCode.TAKEN_IN, message=f"entered the queue, taken in by `{array}`", jobs=(array,))
 

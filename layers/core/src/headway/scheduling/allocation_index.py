@@ -7,10 +7,10 @@ from heapq import merge
 
 from headway.model import Allocation, Demand, Snapshot
 from headway.policy import Policy
+from headway.scheduling.comparisons import Comparisons
 from headway.scheduling.equals.current import current_turn_ms
 from headway.scheduling.equals.victims import may_give_way, measure
 from headway.scheduling.fair_share import with_team_limits
-from headway.scheduling.looks import Looks
 from headway.scheduling.lost_work.moment import better_moment_ms
 from headway.scheduling.ordering import running_priority, victim_order, waiting_victim_order
 from headway.vectors import total
@@ -29,9 +29,9 @@ class AllocationIndex:
         unused: these, and attempts that lack their instances and are not stopping, by name.
     """
 
-    def __init__(self, snapshot: Snapshot, looks: Looks) -> None:
+    def __init__(self, snapshot: Snapshot, comparisons: Comparisons) -> None:
         self._snapshot = snapshot
-        self._looks = looks
+        self._comparisons = comparisons
         self._policy = policy = snapshot.policy
         limited = any(team.limit for team in policy.teams.values())
         self._charges = _charges(snapshot) if limited else {}
@@ -123,7 +123,7 @@ class AllocationIndex:
             if waiting is None:
                 running = [each for each in self.of(names) if not each.stopping]
                 waiting = self._waiting_orders[at_ms, names] = _WaitingOrder(running, at_ms, policy)
-                self._looks.taken += 4 * len(running)
+                self._comparisons.made += 4 * len(running)
             return (each for each in waiting.until(until_ms) if each.attempt in self._live)
         order = self._victim_orders.get((at_ms, names))
         if order is None:
@@ -131,7 +131,7 @@ class AllocationIndex:
                 (a for a in self.of(names) if not a.stopping), key=lambda each: victim_order(each, at_ms, policy)
             )
             self._victim_orders[at_ms, names] = order
-            self._looks.taken += 2 * len(order)
+            self._comparisons.made += 2 * len(order)
         return (each for each in order if each.attempt in self._live)
 
 

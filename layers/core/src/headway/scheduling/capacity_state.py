@@ -8,8 +8,8 @@ from copy import copy
 from headway.model import Allocation, Demand, Snapshot, WaitingJob
 from headway.scheduling.allocation_index import AllocationIndex
 from headway.scheduling.alternatives import keeping_promises
+from headway.scheduling.comparisons import Comparisons
 from headway.scheduling.fair_share import Guarantees, TeamUse, is_limit, sizes, with_team_limits
-from headway.scheduling.looks import Looks
 from headway.vectors import minus, overlap, plus, positive, total
 
 
@@ -33,16 +33,16 @@ class CapacityState:
         lent: what claimed warm pools hold, which is charged to the attempts in them as well.
     """
 
-    def __init__(self, snapshot: Snapshot, looks: Looks) -> None:
+    def __init__(self, snapshot: Snapshot, comparisons: Comparisons) -> None:
         """Start with the capacity of a snapshot.
 
         Args:
             snapshot: the state to decide on.
-            looks: the evaluations of the decision so far.
+            comparisons: the evaluations of the decision so far.
         """
         self._policy = policy = snapshot.policy
         self.sizes = sizes(snapshot)
-        self.allocations = allocations = AllocationIndex(snapshot, looks)
+        self.allocations = allocations = AllocationIndex(snapshot, comparisons)
         self.reserved: dict[str, Demand] = {r.job: r.demand for r in snapshot.reservations}
         freed_for = {a.freed_for for a in allocations.stopping if a.freed_for is not None}
         # A job that waits for a paused pool, or is unlaunchable, can use no promise, so its promises are ignored.

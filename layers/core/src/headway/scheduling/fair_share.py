@@ -133,10 +133,12 @@ class Guarantees:
     def _share_out(self, promised: Sequence[WaitingJob], live: Iterable[Allocation]) -> None:
         now_ms, policy = self._snapshot.now_ms, self._policy
         teams = {job.terms.team for job in promised}
-        line = [(waiting_rank(job, now_ms, policy), job.terms.team, job.demand, job.name) for job in promised]
-        line += [(returning_rank(a, now_ms, policy), a.terms.team, a.demand, "") for a in live if a.terms.team in teams]
+        ranked = [(waiting_rank(job, now_ms, policy), job.terms.team, job.demand, job.name) for job in promised]
+        ranked += [
+            (returning_rank(a, now_ms, policy), a.terms.team, a.demand, "") for a in live if a.terms.team in teams
+        ]
         covered = TeamUse()
-        for _, team, demand, name in sorted(line, key=lambda entry: (entry[0], entry[-1])):
+        for _, team, demand, name in sorted(ranked, key=lambda entry: (entry[0], entry[-1])):
             before = covered.get(team, _NOTHING)
             if within_guarantee(before, demand, policy.team(team).guaranteed):
                 if name:

@@ -8,9 +8,9 @@ from headway.model import Allocation, Demand, Snapshot, WaitingJob
 from headway.policy import Policy
 from headway.protected import Protected
 from headway.scheduling.capacity_state import CapacityState
+from headway.scheduling.comparisons import Comparisons
 from headway.scheduling.equals.victims import gives_way, least_measure, takes_part
 from headway.scheduling.fair_share import is_borrowed, within_guarantee
-from headway.scheduling.looks import Looks
 from headway.scheduling.lost_work.moment import MAX_MOMENTS, stop_together_ms, wait_ends_ms
 from headway.scheduling.ordering import capped_priority, returning_rank, running_priority, waiting_rank
 from headway.scheduling.warm_pools import foreign
@@ -230,12 +230,12 @@ class Preemption:
         snapshot: the snapshot of the decision.
         capacity: the attempts that hold instances, what each team holds, and which waiting jobs are covered by what
             their team is guaranteed; kept up to date by the decision.
-        looks: the evaluations of the decision so far.
+        comparisons: the evaluations of the decision so far.
     """
 
-    def __init__(self, snapshot: Snapshot, capacity: CapacityState, looks: Looks) -> None:
+    def __init__(self, snapshot: Snapshot, capacity: CapacityState, comparisons: Comparisons) -> None:
         self._snapshot = snapshot
-        self._looks = looks
+        self._comparisons = comparisons
         self._policy = snapshot.policy
         self._now_ms = snapshot.now_ms
         self._index = capacity.allocations
@@ -244,7 +244,7 @@ class Preemption:
 
     def on(self, capacity: CapacityState) -> Preemption:
         """The same for another capacity."""
-        return Preemption(self._snapshot, capacity, self._looks)
+        return Preemption(self._snapshot, capacity, self._comparisons)
 
     def is_possible_for(self, job: WaitingJob) -> bool:
         """Whether any attempt could be stopped for the job, or anything unused released."""
@@ -387,7 +387,7 @@ class Preemption:
         until_ms = self._waits_until_ms(job, self._now_ms)
         if until_ms is None:
             return self._now_ms
-        self._looks.taken += len(victims) * (1 + min(len(victims), MAX_MOMENTS))
+        self._comparisons.made += len(victims) * (1 + min(len(victims), MAX_MOMENTS))
         reclaims = self.reclaims(job)
 
         def may_stop(at_ms: int) -> bool:
@@ -405,7 +405,7 @@ class Preemption:
 
     def _counted(self, candidates: Iterable[Allocation]) -> Iterator[Allocation]:
         for candidate in candidates:
-            self._looks.taken += 1
+            self._comparisons.made += 1
             yield candidate
 
     def _ahead_again(self, job: WaitingJob, victims: Collection[Allocation]) -> set[str]:

@@ -8,12 +8,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from operator import attrgetter
 
 from headway.model import Snapshot, WaitingJob
+from headway.scheduling.comparisons import Comparisons
 from headway.scheduling.fair_share import Guarantees, TeamUse
-from headway.scheduling.looks import Looks
 from headway.scheduling.ordering import effective_priority
 
 
-def in_rank_order(snapshot: Snapshot, use: TeamUse, guarantees: Guarantees, looks: Looks) -> Iterator[WaitingJob]:
+def in_rank_order(
+    snapshot: Snapshot, use: TeamUse, guarantees: Guarantees, comparisons: Comparisons
+) -> Iterator[WaitingJob]:
     """The waiting jobs by rank: by effective priority, by turn, by name.
 
     Where there are teams, jobs come first that their team's guarantee covers, each judged for itself: a job that
@@ -27,7 +29,7 @@ def in_rank_order(snapshot: Snapshot, use: TeamUse, guarantees: Guarantees, look
         use: what each team holds. It may change while the jobs are gone through, and what comes next is worked out
             again then: a team that was just given instances comes later.
         guarantees: the jobs that their team's guarantee covers, and the instances promised to them.
-        looks: the evaluations of the decision so far.
+        comparisons: the evaluations of the decision so far.
     """
     if not snapshot.policy.teams:
         priority_of = _priority_of(snapshot)
@@ -38,7 +40,7 @@ def in_rank_order(snapshot: Snapshot, use: TeamUse, guarantees: Guarantees, look
         while queue.first() is not None:
             yield queue.pop()
         return
-    queues = _TeamQueues(snapshot, use, guarantees, looks)
+    queues = _TeamQueues(snapshot, use, guarantees, comparisons)
     while (each := queues.next()) is not None:
         yield each
 
@@ -92,12 +94,12 @@ class _TeamQueue:
     A job with a promise is in a queue of its own.
     """
 
-    def __init__(self, queues: list[_PriorityQueue], guarantees: Guarantees, looks: Looks) -> None:
-        self._looks = looks
+    def __init__(self, queues: list[_PriorityQueue], guarantees: Guarantees, comparisons: Comparisons) -> None:
+        self._comparisons = comparisons
         self._queues = queues
         self._guarantees = guarantees
-        #: Lines whose jobs are covered by the guarantee, and queues whose jobs are not. While the team only takes more,
-        #: a job can become uncovered, which is noticed when its turn comes.
+        #: Queues whose jobs the guarantee covers, and queues whose jobs it does not. While the team only takes more, a
+        #: job can become uncovered, which is noticed when its turn comes.
         self._covered: list[_Place] = []
         self._borrowing: list[_Place] = []
         self.sort()
@@ -105,7 +107,7 @@ class _TeamQueue:
     def sort(self) -> None:
         """Put all queues in order again: the team holds less than before, or something is no longer promised."""
         # Checking whether a job is covered takes as long as a few other evaluations.
-        self._looks.taken += 4 * len(self._queues)
+        self._comparisons.made += 4 * len(self._queues)
         self._covered, self._borrowing = [], []
         for number in range(len(self._queues)):
             place = self._place(number)
@@ -150,11 +152,11 @@ class _TeamQueue:
 class _TeamQueues:
     """The queues of all teams, and which of them is next."""
 
-    def __init__(self, snapshot: Snapshot, use: TeamUse, guarantees: Guarantees, looks: Looks) -> None:
+    def __init__(self, snapshot: Snapshot, use: TeamUse, guarantees: Guarantees, comparisons: Comparisons) -> None:
         self._pools = snapshot.pools
         self._use = use
         self._guarantees = guarantees
-        self._teams = _by_team(snapshot, guarantees, looks)
+        self._teams = _by_team(snapshot, guarantees, comparisons)
         #: The weighted dominant use of teams, as long as it stays.
         self._shares: dict[str, float] = {}
         #: How often each team was pushed: only its last place counts.
@@ -202,7 +204,7 @@ class _TeamQueues:
 _Demand = tuple[tuple[str, int], ...]
 
 
-def _by_team(snapshot: Snapshot, guarantees: Guarantees, looks: Looks) -> dict[str, _TeamQueue]:
+def _by_team(snapshot: Snapshot, guarantees: Guarantees, comparisons: Comparisons) -> dict[str, _TeamQueue]:
     priority_of = _priority_of(snapshot)
     # This is done for each job of a long queue, all else for each kind of jobs.
     alike: defaultdict[tuple[str, _Demand, int], list[WaitingJob]] = defaultdict(list)
@@ -217,7 +219,7 @@ def _by_team(snapshot: Snapshot, guarantees: Guarantees, looks: Looks) -> dict[s
         kinds.setdefault((team, demand), {})[priority] = jobs
     for (team, _), by_priority in kinds.items():
         teams.setdefault(team, []).append(_PriorityQueue(by_priority))
-    return {team: _TeamQueue(queues, guarantees, looks) for team, queues in teams.items()}
+    return {team: _TeamQueue(queues, guarantees, comparisons) for team, queues in teams.items()}
 
 
 def _priority_of(snapshot: Snapshot) -> Callable[[WaitingJob], int]:

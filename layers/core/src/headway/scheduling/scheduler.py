@@ -43,8 +43,8 @@ def decide(state: PassState) -> Plan:
     # 1. What nobody can use any more becomes free, and what a pool has lost is stopped.
     commit.release_leftovers(state)
     commit.stop_excess(state)
-    # 2. Each job in order of rank, as far as the decision looks.
-    for job in in_rank_order(state.snapshot, ground.capacity.use, ground.capacity.guarantees, ground.looks):
+    # 2. Each job in order of rank, as far as the decision comparisons.
+    for job in in_rank_order(state.snapshot, ground.capacity.use, ground.capacity.guarantees, ground.comparisons):
         # Most jobs are not among those, and there may be many.
         may_be_beside = job.failed is not None or state.snapshot.pauses
         if not (may_be_beside and _is_beside_queue(job, state)):
@@ -70,7 +70,7 @@ def decide(state: PassState) -> Plan:
 
 
 class _Window:
-    """How far a decision looks, which has to end in time under any policy.
+    """How far a decision comparisons, which has to end in time under any policy.
 
     A job that is not considered passes no other job. Those that something is promised to are considered however far
     back they are.
@@ -84,7 +84,7 @@ class _Window:
         self.owed = set(state.ground.capacity.owners)
         self.is_closed = False
         self._explains = state.explainer.enabled
-        self._memo, self._looks = state.memo, state.ground.looks
+        self._memo, self._comparisons = state.memo, state.ground.comparisons
         self._capacity, self._reserved_starts = state.ground.capacity, state.ground.reserved_starts
         #: Jobs that may still be considered behind the first one with a reserved start.
         self._left = state.ground.policy.backfill_window
@@ -93,7 +93,7 @@ class _Window:
         """Whether neither this job nor any behind it is considered."""
         if self._reserved_starts:
             self._left -= 1
-        self.is_closed = self._left < 0 or self._looks.is_exhausted
+        self.is_closed = self._left < 0 or self._comparisons.is_exhausted
         if self.owed:
             return False
         return self.is_closed or (not self._explains and self._memo.is_spent(job))

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from datetime import date
 
 from headway.accounting.days import Period, month_of
-from headway.accounting.idle import Idle, IdleSpan, idle_after, settle
+from headway.accounting.idle import Idle, IdleSpan, accrue, idle_after
 from headway.model import Snapshot
 from headway.plan import Plan
 from headway_service.accounting.names import Names
@@ -46,7 +46,7 @@ class IdleTime:
         idle = idle_after(snapshot, plan)
         known = {each.pool: each for each in ledger.idle}
         for pool in sorted(known.keys() | idle.keys()):
-            change = settle(_span(known.get(pool)), idle.get(pool), snapshot.now_ms, machine_ms)
+            change = accrue(_span(known.get(pool)), idle.get(pool), snapshot.now_ms, machine_ms)
             if change is None:
                 continue
             following = change.following or IdleSpan(idle=_NOTHING, since_ms=snapshot.now_ms, noted_ms=machine_ms)

@@ -13,7 +13,7 @@ from headway.reasons import Reason
 from headway.sweeps import member_name
 from headway_service.arrays.comparing import ComparingMembers
 from headway_service.arrays.room import largest_sizes, unlaunchable_members, wanted_members
-from headway_service.arrays.turn import may_enter, may_rest, may_take_in, next_turn, stops
+from headway_service.arrays.turn import may_enter, may_rest, members_may_enter, next_turn, stops
 from headway_service.config.document import Configuration
 from headway_service.errors import Conflict, UnreadableRecord
 from headway_service.observability.isolation import Isolation, Outcome
@@ -161,16 +161,16 @@ class ArrayAdvancer:
         version, follows, held = array.version, 0, 0
         if array.members is not None and array.members.set_aside:
             # These come before members that are not made, in the places of those that have ended.
-            array, ended = self._take_turns(array, ended, wanted=0), []
-            entering, held = self._to_take_in(array, wanted)
+            array, ended = self._advance_members(array, ended, wanted=0), []
+            entering, held = self._entering(array, wanted)
             for member in entering:
                 if self._has_time():
-                    array = self._take_in(array, member)
+                    array = self._enter(array, member)
         if array.reuse is not None:
-            array = self._comparing.make(self._take_turns(array, ended, wanted=0), wanted, held)
+            array = self._comparing.make(self._advance_members(array, ended, wanted=0), wanted, held)
             # All that are left may have been answered: then the array ends.
             ended, wanted = [], 0
-        array = self._take_turns(array, ended, wanted)
+        array = self._advance_members(array, ended, wanted)
         if stops(array) or (array.array is not None and array.array.is_closed):
             follows = self._stop_members(array)
         else:
@@ -199,7 +199,7 @@ class ArrayAdvancer:
 
         Those that are held stay so until they are released, which wakes the array.
         """
-        if not may_rest(array) or not may_take_in(array):
+        if not may_rest(array) or not members_may_enter(array):
             return may_rest(array)
         names = [self._name_of(array, index) for index in (array.members or MembersRecord()).set_aside]
         while names:
@@ -215,7 +215,7 @@ class ArrayAdvancer:
 
         def prepare(each: EndedJobRecord) -> bool:
             if array.reuse is not None:
-                self._comparing.settle(each)
+                self._comparing.note_outputs(each)
             prepared.append(self._with_metrics(each))
             return False
 
@@ -225,7 +225,7 @@ class ArrayAdvancer:
             self._isolation.do("a member that has ended", each.job_name, partial(prepare, each))
         return prepared
 
-    def _take_turns(self, array: JobRecord, ended: Sequence[EndedJobRecord], wanted: int) -> JobRecord:
+    def _advance_members(self, array: JobRecord, ended: Sequence[EndedJobRecord], wanted: int) -> JobRecord:
         """Count members that have ended, and make further ones, until so many are in the queue or run."""
         # Those that are prepared are counted in any case: to prepare them may have taken all the time.
         while ended or self._has_time():
@@ -256,7 +256,7 @@ class ArrayAdvancer:
             return ended
         return ended.model_copy(update={"metrics": self._metrics_of(ended.attempt_name)})
 
-    def _to_take_in(self, array: JobRecord, wanted: int) -> tuple[list[JobRecord], int]:
+    def _entering(self, array: JobRecord, wanted: int) -> tuple[list[JobRecord], int]:
         """The members that were set aside and enter the queue now, in rank order.
 
         Returns:
@@ -264,7 +264,7 @@ class ArrayAdvancer:
         """
         members = array.members or MembersRecord()
         room = wanted - members.active
-        if room <= 0 or not may_take_in(array):
+        if room <= 0 or not members_may_enter(array):
             return [], 0
         names = [
             self._name_of(array, index)
@@ -290,12 +290,12 @@ class ArrayAdvancer:
                 self._isolation.leave_alone("a member", name, error)
         return found
 
-    def _take_in(self, array: JobRecord, member: JobRecord) -> JobRecord:
+    def _enter(self, array: JobRecord, member: JobRecord) -> JobRecord:
         # One that has had an attempt computes by itself.
         if member.reuse is not None and not member.reuse.key and not member.attempt_count:
-            return self._comparing.take_in(array, member)
+            return self._comparing.enter(array, member)
         team = find_team(self._table, array.team) if array.team else None
-        moved, writes = transitions.take_in(
+        moved, writes = transitions.enter_member(
             array, member, team, self._clocks.training_ms(), machine_ms=self._clocks.machine_ms()
         )
         self._table.write(writes)
@@ -349,7 +349,7 @@ class ArrayAdvancer:
             all_done &= outcome.is_done
         if not all_done or not self._has_time():
             return array
-        array, writes = transitions.settle_priorities(array)
+        array, writes = transitions.finish_priority_change(array)
         self._table.write(writes)
         return array
 

@@ -66,13 +66,13 @@ class ComparingMembers:
         """Forget what was read in S3: members may have ended since."""
         self._inputs = KnownInputs()
 
-    def settle(self, ended: EndedJobRecord) -> None:
+    def note_outputs(self, ended: EndedJobRecord) -> None:
         """Note the outputs of a member that has ended, for equal jobs, before its array counts it.
 
         Args:
             ended: the member, which had ended when the round began.
         """
-        self._reuse.settle(ended, self._inputs)
+        self._reuse.note_outputs(ended, self._inputs)
 
     def make(self, array: JobRecord, wanted: int, held: int) -> JobRecord:
         """Make members until so many are in the queue or run, or as many as one tick may compare.
@@ -97,7 +97,7 @@ class ComparingMembers:
             array = self._make(array, turn.array, turn.made[0], stored)
         return array
 
-    def take_in(self, array: JobRecord, member: JobRecord) -> JobRecord:
+    def enter(self, array: JobRecord, member: JobRecord) -> JobRecord:
         """Have a member that is set aside enter the queue, unless an equal job answers it.
 
         Args:
@@ -121,7 +121,7 @@ class ComparingMembers:
             reason = reasons.waits_for_twin(found.twin.job_name)
             moved, writes = array, transitions.follow(member, found.twin, reason, now_ms)
         else:
-            moved, writes = transitions.take_in(
+            moved, writes = transitions.enter_member(
                 array,
                 found.computing(member),
                 find_team(self._table, array.team) if array.team else None,

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from headway.forecasting.members import ArrayToCome
 from headway.sweeps import member_name
 from headway_service.arrays.room import member_demands, unlaunchable_members
-from headway_service.arrays.turn import may_enter, may_take_in
+from headway_service.arrays.turn import may_enter, members_may_enter
 from headway_service.errors import UnreadableRecord
 from headway_service.ports.table import Table
 from headway_service.store.ledger import Ledger
@@ -49,7 +49,7 @@ def read_to_come(table: Table, ledger: Ledger, now_ms: int) -> ToCome:
     """
     # Ticks leave those alone that rest: there is nothing to do until a person or another job wakes them.
     names = [each.job_name for each in ledger.arrays if not each.rests]
-    arrays = [array for array in _read(table, names[:MAX_ARRAYS_TO_COME]) if may_take_in(array)]
+    arrays = [array for array in _read(table, names[:MAX_ARRAYS_TO_COME]) if members_may_enter(array)]
     aside = [name for array in arrays for name in _names(array, (array.members or MembersRecord()).set_aside)]
     free: dict[str, list[JobRecord]] = {}
     for member in _read(table, aside[:MAX_ARRAYS_TO_COME]):

@@ -151,7 +151,7 @@ def stops(array: JobRecord) -> bool:
     return array.job_state is JobState.STOPPING or array.ending is not None
 
 
-def may_take_in(array: JobRecord) -> bool:
+def members_may_enter(array: JobRecord) -> bool:
     """Whether further members of an array may enter the queue."""
     is_open = array.job_state in {JobState.PENDING, JobState.RUNNING} and not array.awaited and not array.held
     return is_open and array.array is not None and not array.array.is_closed
@@ -170,7 +170,7 @@ def may_rest(array: JobRecord) -> bool:
     numbers, members = _parts(array)
     if stops(array) or numbers.is_closed or members.active or members.is_reprioritized:
         return False
-    return not may_take_in(array) or not numbers.unmade
+    return not members_may_enter(array) or not numbers.unmade
 
 
 def _counted(numbers: ArrayRecord, ended: Sequence[EndedJobRecord]) -> ArrayRecord:
@@ -200,7 +200,7 @@ def _with(array: JobRecord, numbers: ArrayRecord, members: MembersRecord) -> Job
 
 def _due(array: JobRecord, wanted: int, counted: int) -> tuple[int, ...]:
     """The members whose turn it is, as many as fit into the transaction."""
-    if not may_take_in(array):
+    if not members_may_enter(array):
         return ()
     numbers, members = _parts(array)
     writes = MAX_TRANSACTION_WRITES - _OTHER_WRITES - 2 * counted

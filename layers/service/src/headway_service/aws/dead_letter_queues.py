@@ -41,7 +41,7 @@ class SqsDeadLetterQueue:
         self._client = client
         self._url = url
 
-    def take(self, most: int) -> Sequence[DeadLetter]:
+    def receive(self, most: int) -> Sequence[DeadLetter]:
         """See :class:`headway_service.ports.messaging.DeadLetterQueue`."""
         with _retry_later():
             answer = self._client.receive_message(

@@ -33,7 +33,7 @@ SHORT_READS = CALL_LIMITS.merge(
     Config(connect_timeout=1, read_timeout=2, retries={"mode": "standard", "total_max_attempts": 1})
 )
 """For S3: what is not read at once is not compared (``headway_service.reuse.reader.MAX_READ_MS``), or not seen
-(``headway_service.checkpoints.looks.MAX_LOOKS_MS``)."""
+(``headway_service.checkpoints.reads.MAX_READS_MS``)."""
 
 WAKE_GROUP = "schedule"
 """The one message group of the wake queue, so that SQS hands its messages to one invocation at a time."""

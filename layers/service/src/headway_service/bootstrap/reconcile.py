@@ -14,7 +14,7 @@ from headway_service.bootstrap.clients import CALL_LIMITS, ONE_TRY
 from headway_service.bootstrap.objects import ObjectsContainer
 from headway_service.bootstrap.tracking import TrackingContainer
 from headway_service.bootstrap.usage import UsageContainer
-from headway_service.checkpoints.looks import CheckpointLooks
+from headway_service.checkpoints.reads import CheckpointReads
 from headway_service.digest.weekly import WeeklyDigests
 from headway_service.ports.spot_scores import SpotScores
 from headway_service.ports.training_plans import TrainingPlans
@@ -34,9 +34,9 @@ class ReconcileContainer(TrackingContainer, UsageContainer, ObjectsContainer):
         return Ec2SpotScores(boto3.client("ec2", config=ONE_TRY))
 
     @property
-    def checkpoint_looks(self) -> CheckpointLooks:
+    def checkpoint_reads(self) -> CheckpointReads:
         """Looks at checkpoints of attempts, for one run."""
-        return CheckpointLooks(
+        return CheckpointReads(
             self.table,
             lambda: self.objects,
             self._places,

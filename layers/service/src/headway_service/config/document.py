@@ -58,7 +58,7 @@ MAX_POOLS = 50
 MAX_TEAMS = 20
 
 MAX_WAITING = 10_000
-"""The longest line that ``limits`` can allow: a submission counts it, 4 MB of it."""
+"""The longest queue that ``limits`` can allow: a submission counts it, 4 MB of it."""
 
 MAX_QUEUES = 200
 """Pools times teams (and one for jobs without a team): each is a separate queue, which costs a tick one query."""

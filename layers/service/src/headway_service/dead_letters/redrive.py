@@ -113,7 +113,7 @@ class DeadLetters:
         kept: list[DeadLetter] = []
         try:
             while taken < MAX_REDRIVEN and self._clock() < deadline_ms:
-                batch = letters.take(MAX_REDRIVEN - taken)
+                batch = letters.receive(MAX_REDRIVEN - taken)
                 if not batch:
                     return len(kept)
                 taken += len(batch)
@@ -155,7 +155,7 @@ class DeadLetters:
 def _look(letters: DeadLetterQueue, most: int) -> Sequence[DeadLetter]:
     seen: list[DeadLetter] = []
     try:
-        while len(seen) < most and (batch := letters.take(most - len(seen))):
+        while len(seen) < most and (batch := letters.receive(most - len(seen))):
             seen += batch
     finally:
         letters.give_back(seen)

@@ -107,7 +107,7 @@ class _Batch:
                 self.write()
                 self._results[place] = self._submitter.enter(admitted, self._caller, self._key, self._context)
                 return
-            if not self._group.takes(admitted):
+            if not self._group.may_join(admitted):
                 self.write()
             try:
                 prepared = self._submitter.prepare(admitted, self._caller, self._key, self._context)

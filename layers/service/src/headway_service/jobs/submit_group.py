@@ -37,7 +37,7 @@ class SubmissionGroup:
         self._jobs: dict[str, tuple[int, PreparedJob]] = {}
         self._writes = self._bytes = 0
 
-    def takes(self, admitted: Admitted) -> bool:
+    def may_join(self, admitted: Admitted) -> bool:
         """Whether the job of a request can be written with the others."""
         return (
             admitted.name not in self._jobs

@@ -103,7 +103,7 @@ class Conclusions:
         logger.info("launched by an earlier call", extra={"job": attempt.job_name, "attempt": attempt.attempt_name})
         rogue = find_rogue_job(self._table, attempt.attempt_name)
         if rogue is not None and rogue.charged and rogue.created_ms == found.created_ms:
-            attempt, writes = transitions.take_charge(attempt, rogue)
+            attempt, writes = transitions.adopt_rogue(attempt, rogue)
             self._table.write(writes)
         self._confirm(attempt, Accepted(created_from_ms=0, is_new=False), now_ms)
         self._backoff.accepted(attempt.demand, self._machine_clock())

@@ -122,9 +122,9 @@ class Executor:
                 changed |= outcome.reads_again
         return changed
 
-    def settle_warm_pools(self, ledger: Ledger, has_time: Callable[[], bool]) -> bool:
+    def track_warm_pools(self, ledger: Ledger, has_time: Callable[[], bool]) -> bool:
         """Ask SageMaker about the warm pools that are soon gone, while there is time. Returns whether any is gone."""
-        settle = self._launcher.warm_pools.settle
+        settle = self._launcher.warm_pools.track
         return settle(ledger.warm_pools, self._clocks.training_ms(), soon_gone=True, has_time=has_time)
 
     def _pending(self, ledger: Ledger) -> list[AttemptRecord]:
@@ -156,7 +156,7 @@ class Executor:
                 as_decided = False
                 continue
             try:
-                intent = self._intents.of(action, jobs.take(action), decision, self._clocks.training_ms())
+                intent = self._intents.of(action, jobs.next_for(action), decision, self._clocks.training_ms())
                 self._write(action, intent)
             except (Conflict, InvalidTransition) as error:
                 as_decided = False
@@ -243,7 +243,7 @@ class Executor:
         return self._reconcile(attempt, self._begin)
 
     def _begin(self, attempt: AttemptRecord, now_ms: int) -> bool:
-        attempt = self._launcher.take(attempt)
+        attempt = self._launcher.lease(attempt)
         if not self._launcher.needs_call(attempt):
             return self._launcher.reconcile_intent(attempt, now_ms)
         self._launches.begin(attempt, partial(self._launcher.create, attempt), now_ms)

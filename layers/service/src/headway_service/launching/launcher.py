@@ -125,7 +125,7 @@ class Launcher:
             return attempt.lease_holder == self._invocation.holder or attempt.lease_until_ms < self._machine_clock()
         return attempt.attempt_state is AttemptState.STOPPING and attempt.stop_sent_ms is None
 
-    def take(self, attempt: AttemptRecord) -> AttemptRecord:
+    def lease(self, attempt: AttemptRecord) -> AttemptRecord:
         """Take the lease of an attempt, if it needs one that this invocation does not hold.
 
         Raises:
@@ -172,7 +172,7 @@ class Launcher:
             Conflict: it was changed meanwhile; nothing was decided.
             OutcomeUnknown: SageMaker gave no clear answer; the intent stays.
         """
-        attempt = self.take(attempt)
+        attempt = self.lease(attempt)
         if attempt.attempt_state is not AttemptState.LAUNCHING:
             return self._stops.stop(attempt, now_ms)
         return self._conclusions.record(attempt, self._proof(attempt, launch, now_ms), now_ms)

@@ -27,7 +27,7 @@ class PlannedJobs:
         self._next = 0
         self._read: dict[str, Item | None] = {}
 
-    def take(self, action: Action) -> Item | None:
+    def next_for(self, action: Action) -> Item | None:
         """The job of the next action, or of a later one if actions are skipped, as it is stored; None if it is not.
 
         Args:

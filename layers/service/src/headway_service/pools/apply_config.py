@@ -266,7 +266,7 @@ def _apply_teams(table: Table, wanted: Configuration, now_ms: int, still: Check)
     for name in left:
         team = known[name]
         if team.left_ms is None:
-            table.write([*transitions.take_out_team(team, now_ms), still])
+            table.write([*transitions.retire_team(team, now_ms), still])
         elif team.left_ms + TEAM_KEPT_MS < now_ms and not _has_jobs(table, team, pools):
             table.write([*transitions.remove_team(team), still])
             gone.add(name)

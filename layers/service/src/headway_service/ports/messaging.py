@@ -28,7 +28,7 @@ class DeadLetter:
 class DeadLetterQueue(Protocol):
     """One dead-letter queue."""
 
-    def take(self, most: int) -> Sequence[DeadLetter]:
+    def receive(self, most: int) -> Sequence[DeadLetter]:
         """Letters to process, invisible to other receivers meanwhile; none if there are no more.
 
         Args:

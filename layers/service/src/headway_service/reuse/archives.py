@@ -46,7 +46,7 @@ class Unpacking:
         if not self._has_time():
             raise NotReusable("its archives of sources could not be unpacked in time")
 
-    def take_bytes(self, count: int) -> None:
+    def count_bytes(self, count: int) -> None:
         """Count what was unpacked.
 
         Args:
@@ -59,7 +59,7 @@ class Unpacking:
         if self._bytes_left < 0:
             raise NotReusable(f"its archives of sources unpack to more than {MAX_UNPACKED_BYTES} bytes")
 
-    def take_member(self) -> None:
+    def count_member(self) -> None:
         """Count a member.
 
         Raises:
@@ -97,7 +97,7 @@ def contents_digest(packed: bytes, unpacking: Unpacking) -> str:
 
 
 def _member(archive: tarfile.TarFile, member: tarfile.TarInfo, unpacking: Unpacking) -> tuple[str, ...]:
-    unpacking.take_member()
+    unpacking.count_member()
     # The library makes up the holes of a sparse file, however long they are.
     if member.issparse() or not (member.isreg() or member.isdir() or member.issym() or member.islnk()):
         raise NotReusable("its archive of sources has a sparse file, or what is no file, folder or link")
@@ -137,5 +137,5 @@ class _Unpacked(io.RawIOBase):
         """See :meth:`io.RawIOBase.read`."""
         self._unpacking.require_time()
         content = self._stream.read(size if size >= 0 else _BLOCK_BYTES)
-        self._unpacking.take_bytes(len(content))
+        self._unpacking.count_bytes(len(content))
         return content

@@ -183,9 +183,9 @@ class ReuseEntry:
         owner = Caller(arn=job.owner or "", account=account_in(stored.first))
         return self._twins.find(job, request, alternatives, owner, access, inputs)
 
-    def settle(self, ended: EndedJobRecord, inputs: KnownInputs | None = None) -> None:
-        """See :meth:`headway_service.reuse.twins.Twins.settle`."""
-        self._twins.settle(ended, inputs)
+    def note_outputs(self, ended: EndedJobRecord, inputs: KnownInputs | None = None) -> None:
+        """See :meth:`headway_service.reuse.twins.Twins.note_outputs`."""
+        self._twins.note_outputs(ended, inputs)
 
     def _expires_at(self) -> int:
         return self._clocks.machine_ms() // 1000 + self._retention_s

@@ -236,7 +236,7 @@ class Twins:
         answer = {"seen": "", "job_name": source.job_name, "attempt_name": source.output_attempt}
         return Answered(reuse=asking.model_copy(update=answer), source=source)
 
-    def settle(self, ended: EndedJobRecord, inputs: KnownInputs | None = None) -> None:
+    def note_outputs(self, ended: EndedJobRecord, inputs: KnownInputs | None = None) -> None:
         """Note the outputs of a job that has ended, before the jobs that wait for it are notified.
 
         Args:

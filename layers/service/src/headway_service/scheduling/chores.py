@@ -117,7 +117,7 @@ class Chores:
         execute = partial(self._executor.execute_left, ledger, self._turns.has_time)
         executed = self._isolation.do("launches and stops", "attempts", execute).reads_again
         drained = self._executor.drain(ledger, self._drained(ledger))
-        return notified or executed or drained or (bool(ledger.warm_pools) and self._settle_warm_pools(ledger))
+        return notified or executed or drained or (bool(ledger.warm_pools) and self._track_warm_pools(ledger))
 
     def _notify_dependants(self, ledger: Ledger) -> bool:
         """Notify the dependants of jobs that have ended, and compare equal jobs again. Returns whether any changed."""
@@ -141,7 +141,7 @@ class Chores:
         self._turns.store()
         return False
 
-    def _settle_warm_pools(self, ledger: Ledger) -> bool:
+    def _track_warm_pools(self, ledger: Ledger) -> bool:
         """Release what the policy does not keep, and ask about what is soon gone. Returns whether any changed."""
         changed = False
 
@@ -153,7 +153,7 @@ class Chores:
             changed |= self._isolation.do("a warm pool", pool.attempt_name, partial(release, pool)).reads_again
         if changed or not self._turns.has_time():
             return changed
-        return self._executor.settle_warm_pools(ledger, self._turns.has_time)
+        return self._executor.track_warm_pools(ledger, self._turns.has_time)
 
     def _left_ms(self) -> int:
         return self._until_ms - self._clocks.machine_ms() if self._executor.has_time() else 0

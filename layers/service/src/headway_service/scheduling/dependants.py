@@ -131,7 +131,7 @@ class DependantNotifier:
                 return
 
     def _settle(self, ended: EndedJobRecord) -> bool:
-        self._reuse.settle(ended)
+        self._reuse.note_outputs(ended)
         return False
 
     def _notify_one(self, name: str, ended: EndedJobRecord, following: deque[EndedJobRecord]) -> bool:

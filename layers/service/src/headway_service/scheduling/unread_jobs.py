@@ -41,7 +41,7 @@ def search_unread(table: Table, ledger: Ledger, snapshot: Snapshot, cut: Sequenc
     Args:
         ledger: the ledger that the last decision was made from.
         snapshot: what it was made from beside that.
-        cut: the queues whose first jobs did not settle which ones start.
+        cut: the queues whose first jobs did not tell which ones start.
 
     Returns:
         Whether a job was found that the decision did not consider.

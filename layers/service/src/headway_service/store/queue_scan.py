@@ -20,7 +20,7 @@ from headway_service.ports.table import Item, Table
 from headway_service.store.records.queue_entry import QueueEntry
 
 MAX_QUEUE_READS = 1000
-"""Most entries of one queue that a decision reads from its front. If they do not settle which jobs start,
+"""Most entries of one queue that a decision reads from its front. If they do not tell which jobs start,
 :mod:`headway_service.scheduling.unread_jobs` searches behind them."""
 
 

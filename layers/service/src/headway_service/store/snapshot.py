@@ -183,7 +183,7 @@ def _read_front(queue: QueueScan, front: Front) -> CutQueue | None:
     """Read the front of a queue.
 
     Returns:
-        The queue, if what may be read of it at once does not settle its front.
+        The queue, if what may be read of it at once is not its whole front.
     """
     if front.is_closed:
         front.jobs.extend(islice(queue.jobs(), front.heads))
@@ -192,7 +192,7 @@ def _read_front(queue: QueueScan, front: Front) -> CutQueue | None:
     queue.set_page_size(front.expected)
     for job in queue.jobs():
         front.add(job)
-        if front.is_settled:
+        if front.is_complete:
             return None
         if front.only_covered:
             queue.set_page_size(WIDE_PAGE)

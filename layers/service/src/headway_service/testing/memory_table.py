@@ -211,11 +211,11 @@ class MemoryTable:
         if was is None and item is not None:
             insort(self._sort_keys.setdefault(key.pk, []), key.sk)
         elif was is not None and item is None:
-            _take_out(self._sort_keys, key.pk, key.sk)
+            _remove_element(self._sort_keys, key.pk, key.sk)
         left, entered = _listed(key, was), _listed(key, item)
         if left != entered:
             if left is not None:
-                _take_out(self._listings, *left)
+                _remove_element(self._listings, *left)
             if entered is not None:
                 insort(self._listings.setdefault(entered[0], []), entered[1])
         if item is None:
@@ -287,7 +287,7 @@ def _listed(key: Key, item: Mapping[str, Any] | None) -> tuple[str, _Place] | No
     return item["listing"], (item["listingKey"], key.pk, key.sk)
 
 
-def _take_out(lists: dict[str, list[Any]], name: str, element: Any) -> None:
+def _remove_element(lists: dict[str, list[Any]], name: str, element: Any) -> None:
     """Remove an element of a sorted list, and the list with its last element."""
     elements = lists[name]
     del elements[bisect_left(elements, element)]

@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from headway.lifecycle import AttemptState
-from headway_service.checkpoints.looks import CheckpointLooks
+from headway_service.checkpoints.reads import CheckpointReads
 from headway_service.errors import Conflict, ListingExpired, OutcomeUnknown, RetryLater, UnreadableRecord
 from headway_service.observability.logging import logger
 from headway_service.observability.steps import Step
@@ -31,7 +31,7 @@ from headway_service.tracking.training_job_scan import MAX_PAGES, PAGE_INTERVAL_
 from headway_service.tracking.training_plans import refresh_plans
 from headway_service.tracking.warm_pools import WarmPoolTracker
 
-MAX_LOOKS = 100
+MAX_DESCRIBED = 100
 """Attempts that one run describes, oldest status first: DescribeTrainingJob is throttled per account.
 
 Of them half are for attempts that wait too long for instances, and half for others, while there are enough of both."""
@@ -62,7 +62,7 @@ def reconcile(
     training_jobs: AllTrainingJobs,
     training_plans: TrainingPlans,
     spot_scores: Callable[[], SpotScores],
-    checkpoints: CheckpointLooks,
+    checkpoints: CheckpointReads,
     observer: Observer,
     clocks: Clocks,
     sleep: Callable[[float], None],
@@ -116,7 +116,7 @@ def reconcile(
     ended = 0
     unchanged = {each.attempt_name for each in same}
     others = [each for each in silent if each.attempt_name not in unchanged]
-    for attempt in _looks(overdue, others):
+    for attempt in _described(overdue, others):
         try:
             outcome = observer.refresh(attempt.attempt_name, training_jobs, clocks.training_ms())
             ended += outcome is StatusOutcome.TICK_DUE
@@ -125,7 +125,7 @@ def reconcile(
     if ledger.warm_pools:
         with step("warm pools"):
             # The scheduler, which is woken up below, has them released.
-            WarmPoolTracker(table, training_jobs, clocks.machine_ms, releases=False).settle(
+            WarmPoolTracker(table, training_jobs, clocks.machine_ms, releases=False).track(
                 ledger.warm_pools, clocks.training_ms()
             )
     with step("training plans"):
@@ -146,13 +146,13 @@ def _oldest_first(attempts: Iterable[AttemptRecord]) -> list[AttemptRecord]:
     return sorted(attempts, key=lambda attempt: (attempt.seen_ms, attempt.attempt_name))
 
 
-def _looks(overdue: Sequence[AttemptRecord], others: Sequence[AttemptRecord]) -> list[AttemptRecord]:
+def _described(overdue: Sequence[AttemptRecord], others: Sequence[AttemptRecord]) -> list[AttemptRecord]:
     """The attempts that a run describes: up to half are others, however many wait too long for instances.
 
     An attempt that has its instances, and prepares its training for long, is overdue in each run.
     """
-    most = MAX_LOOKS - min(len(others), MAX_LOOKS // 2)
-    return [*overdue[:most], *others][:MAX_LOOKS]
+    most = MAX_DESCRIBED - min(len(others), MAX_DESCRIBED // 2)
+    return [*overdue[:most], *others][:MAX_DESCRIBED]
 
 
 def _note_unchanged(

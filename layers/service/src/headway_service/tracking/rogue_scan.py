@@ -21,7 +21,7 @@ from headway_service.store.records.capacity.rogue_job import RogueJobRecord
 from headway_service.tracking.rogue_jobs import RogueJobTracker, is_stop_due
 from headway_service.tracking.training_job_scan import scan
 
-MAX_LOOKS = 50
+MAX_DESCRIBED = 50
 """Training jobs that one run describes, with two or three calls each."""
 
 RESERVED_MS = 15_000
@@ -78,7 +78,7 @@ def scan_rogue_jobs(
     # What cannot be read is known nevertheless: it is charged, and neither charged again nor stopped.
     known |= ledger.names_of_unreadable("attempt") | ledger.names_of_unreadable("rogue")
     # Some unknown training jobs are checked even if many are due.
-    all(run.refresh(rogue.training_job_name) for rogue in due[: MAX_LOOKS // 2])
+    all(run.refresh(rogue.training_job_name) for rogue in due[: MAX_DESCRIBED // 2])
     try:
         for page in scan(
             table,
@@ -92,10 +92,10 @@ def scan_rogue_jobs(
                 break
     except (OutcomeUnknown, Conflict) as error:
         logger.warning("the sweep ends early", extra={"error": str(error)})
-    logger.info("patrolled", extra={"rogues": len(ledger.rogues), "due": len(due), "looks": run.looks})
+    logger.info("patrolled", extra={"rogues": len(ledger.rogues), "due": len(due), "described": run.described})
     if run.changed:
         wake("the patrol has freed instances")
-    return run.looks
+    return run.described
 
 
 class _Run:
@@ -114,7 +114,7 @@ class _Run:
         self._restored = ledger.restored
         self._clocks = clocks
         self._deadline_ms = deadline_ms
-        self.looks = 0
+        self.described = 0
         #: Whether instances became free, or may be launched on again.
         self.changed = False
 
@@ -123,7 +123,7 @@ class _Run:
 
     def refresh(self, name: str) -> bool:
         """Check one training job. Returns whether to continue with others."""
-        self.looks += 1
+        self.described += 1
         try:
             self.changed |= self._rogues.refresh(name, self._clocks.training_ms())
         except (OutcomeUnknown, RetryLater, UnreadableRecord) as error:
@@ -131,7 +131,7 @@ class _Run:
             if self._restored is not None:
                 # Nothing is launched until every training job was checked, so the next run begins with this page.
                 return False
-        return self.looks < MAX_LOOKS and self.has_time()
+        return self.described < MAX_DESCRIBED and self.has_time()
 
     def round_completed(self, began_ms: int) -> None:
         """All training jobs were listed since then. After a restore the queue may launch again.

@@ -25,7 +25,7 @@ from headway_service.store.records.capacity.attempt import AttemptRecord, StopCa
 from headway_service.store.records.capacity.warm_pool import NOBODY, WarmPoolRecord
 from headway_service.store.repository import find_attempt, find_job, find_reservation
 
-MAX_LOOKS = 50
+MAX_DESCRIBED = 50
 """Warm pools that one invocation describes: DescribeTrainingJob is throttled per account. The next one begins with
 others."""
 
@@ -67,13 +67,13 @@ def surplus(ledger: Ledger, rules: KeptWarmPools | None) -> Iterator[WarmPoolRec
     # What has to be freed of pools that were made smaller than their use, beside what is soon known to be gone.
     soon = total(
         (
-            *(each.demand for each in ledger.warm_pools if each.unsettled),
+            *(each.demand for each in ledger.warm_pools if each.may_free),
             *(each.demand for each in ledger.attempts if each.stop_cause is not None),
         )
     )
     over = positive({each.pool: -each.free - soon.get(each.pool, 0) for each in ledger.pools})
     for pool in sorted(ledger.warm_pools, key=lambda each: (each.since_ms + each.keep_s * 1000, each.attempt_name)):
-        if pool.unsettled:
+        if pool.may_free:
             continue
         if rules is None or not drained.isdisjoint(pool.demand) or overlap(pool.demand, plus(over, excess)):
             yield pool
@@ -99,9 +99,9 @@ class WarmPoolTracker:
         #: As they were read, and changed since.
         self._known: dict[str, WarmPoolRecord] = {}
         #: Those that this invocation has described.
-        self._looked: set[str] = set()
+        self._described: set[str] = set()
 
-    def settle(
+    def track(
         self,
         pools: Iterable[WarmPoolRecord],
         now_ms: int,
@@ -125,20 +125,22 @@ class WarmPoolTracker:
         due = [
             each
             for each in self._known.values()
-            if each.attempt_name not in self._looked
+            if each.attempt_name not in self._described
             and (not soon_gone or each.release_ms is not None or each.warm_key in claimed)
         ]
         freed = False
-        chosen = self._in_turn(due)[: MAX_LOOKS - len(self._looked)]
+        chosen = self._in_turn(due)[: MAX_DESCRIBED - len(self._described)]
         # An attempt may be using another warm pool than the one that it was started in.
         for name in sorted((each.attempt_name for each in chosen), key=self._is_claimed):
             if not has_time():
                 break
-            self._looked.add(name)
+            self._described.add(name)
             try:
                 freed |= self._look(self._known[name], now_ms)
             except (Conflict, OutcomeUnknown, UnreadableRecord) as error:
-                logger.warning("the warm pool is not settled now", extra={"attempt": name, "error": str(error)})
+                logger.warning(
+                    "SageMaker is not asked about the warm pool now", extra={"attempt": name, "error": str(error)}
+                )
         return freed
 
     def _is_claimed(self, name: str) -> bool:
@@ -147,8 +149,8 @@ class WarmPoolTracker:
     def _in_turn(self, pools: Iterable[WarmPoolRecord]) -> list[WarmPoolRecord]:
         """Those that are soon gone, then the others, beginning with another one each minute."""
         order = sorted(pools, key=lambda each: each.attempt_name)
-        first = self._machine_clock() // 60_000 * MAX_LOOKS % len(order) if order else 0
-        return sorted((*order[first:], *order[:first]), key=lambda each: not each.unsettled)
+        first = self._machine_clock() // 60_000 * MAX_DESCRIBED % len(order) if order else 0
+        return sorted((*order[first:], *order[:first]), key=lambda each: not each.may_free)
 
     def _look(self, pool: WarmPoolRecord, now_ms: int) -> bool:
         sighting = self._training_jobs.describe(pool.attempt_name)
@@ -208,7 +210,7 @@ class WarmPoolTracker:
         left = next((each for each in others if reused_by and each.claimed_by == reused_by), None)
         if left is not None:
             self._table.write(transitions.swap_warm_pools(pool, left))
-            self._note(left, **transitions.taken_over(pool))
+            self._note(left, **transitions.lent_over(pool))
         else:
             preemptor = find_job(self._table, pool.freed_for) if pool.freed_for else None
             if preemptor is not None and not preemptor.is_queued:

@@ -86,7 +86,7 @@ class WarmPools:
             return self._rng.choice(found)
         return min(found, key=lambda job: (job.modified, job.name), default=None)
 
-    def take(self, left: TrainingJob, job: TrainingJob, *, now: float) -> None:
+    def assign(self, left: TrainingJob, job: TrainingJob, *, now: float) -> None:
         """Give a pool to a new job. Its instances are the job's after its provisioning.
 
         Args:

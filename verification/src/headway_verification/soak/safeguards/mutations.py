@@ -295,7 +295,7 @@ def _every_training_job_is_ours() -> Patch:
 _NOTHING = Ledger(pools=(), attempts=(), reservations=())
 
 PATCHES: dict[str, Patch] = {
-    **_omissions("take_instances", "takes instances from the pools"),
+    **_omissions("allocate", "takes instances from the pools"),
     **_omissions("return_instances", "returns instances, or takes those of a rogue job"),
     **_omissions("leave_queue", "removes the job from the queue"),
     "an unfinished launch in a paused pool is not retried": _retried_in_paused_pool(),
@@ -376,7 +376,7 @@ REASONS: dict[tuple[str, str, str], str] = {
             (function, "pool", "exists")
             for function in (
                 *("back_off", "defer_launch", "free", "end", "update_rogue", "forget_rogue"),
-                *("start", "end_warm_pool", "swap_warm_pools", "take_charge"),
+                *("start", "end_warm_pool", "swap_warm_pools", "adopt_rogue"),
             )
         ],
         _OUTLIVES,

@@ -9,7 +9,7 @@ from headway.policy import Policy
 from headway.scheduling.allocation_index import AllocationIndex
 from headway.scheduling.backfill.claims import CapacityChange, Claim, FoundStart, ReservedStart, reserve_start
 from headway.scheduling.backfill.size_changes import SizeChanges
-from headway.scheduling.looks import Looks
+from headway.scheduling.comparisons import Comparisons
 from headway.vectors import overlap, positive, total
 
 Combination = tuple[str, ...]
@@ -25,9 +25,9 @@ class ReservedStarts:
     """The reserved starts of one decision, in rank order."""
 
     def __init__(
-        self, index: AllocationIndex, policy: Policy, now_ms: int, looks: Looks, size_changes: SizeChanges
+        self, index: AllocationIndex, policy: Policy, now_ms: int, comparisons: Comparisons, size_changes: SizeChanges
     ) -> None:
-        self._looks = looks
+        self._comparisons = comparisons
         self._size_changes = size_changes
         self._index = index
         self._depth = policy.reserved_heads if policy.backfill else 1
@@ -65,7 +65,7 @@ class ReservedStarts:
         first: ReservedStart | None = None
         for pool in need:
             starts = self._by_pool.get(pool, ())
-            self._looks.taken += len(starts)
+            self._comparisons.made += len(starts)
             for head in starts:
                 if first is not None and head.number >= first.number:
                     break
@@ -81,7 +81,7 @@ class ReservedStarts:
             need: instances per pool, which delay one if they are taken for ever.
         """
         starts = {head.number: head for pool in need for head in self._by_pool.get(pool, ())}
-        self._looks.taken += len(starts)
+        self._comparisons.made += len(starts)
         ends = [head.start_ms for head in starts.values() if head.is_delayed_by(need, self._now_ms, None)]
         known = [end_ms for end_ms in ends if end_ms is not None]
         return min(known) if known and len(known) == len(ends) else None
@@ -95,7 +95,7 @@ class ReservedStarts:
         found = {}
         for pool, count in need.items():
             starts = self._by_pool.get(pool, ())
-            self._looks.taken += len(starts)
+            self._comparisons.made += len(starts)
             found[pool] = min([count, *(head.slack.get(pool, count) for head in starts)])
         return positive(found)
 
@@ -177,7 +177,7 @@ class ReservedStarts:
         heads = [head for head in self._starts if not head.slack.keys().isdisjoint(need)]
         others: list[Claim] = [*heads, *self._size_changes.of(need, stops_for_size=job.terms.stops_for_size)]
         # At worst each start of another job is compared at each time at which instances are freed.
-        self._looks.taken += len(self._starts) + (len(changes) + len(preemptible)) * (1 + len(others)) // 4
+        self._comparisons.made += len(self._starts) + (len(changes) + len(preemptible)) * (1 + len(others)) // 4
         found = reserve_start(job, need, available, changes, others, not_before_ms, preemptible)
         if found.start.start_ms is None and otherwise != need:
             found = reserve_start(job, otherwise, available, changes, others, not_before_ms, preemptible)
@@ -185,7 +185,7 @@ class ReservedStarts:
 
     def _live(self, pools: Iterable[str]) -> Iterator[Allocation]:
         holding = self._index.of(tuple(pools))
-        self._looks.taken += len(holding)
+        self._comparisons.made += len(holding)
         return (allocation for allocation in holding if allocation.attempt in self._index.live)
 
     def _ends(self, pools: Iterable[str]) -> Iterator[CapacityChange]:
@@ -266,7 +266,7 @@ class ReservedStarts:
     def unclaimed_by_reservations(self, victims: Iterable[Allocation]) -> dict[str, int]:
         """The instances of victims that no reserved start relies on, so that using them delays no job."""
         victims = tuple(victims)
-        self._looks.taken += len(victims) * len(self._starts)
+        self._comparisons.made += len(victims) * len(self._starts)
         return total(
             self._index.charged(victim)
             for victim in victims

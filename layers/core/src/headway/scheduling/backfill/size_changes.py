@@ -12,7 +12,7 @@ from types import MappingProxyType
 
 from headway.model import STOP_MS, Allocation, Calendar, Demand, SizeChange, Snapshot, WaitingJob
 from headway.scheduling.backfill.claims import Claim
-from headway.scheduling.looks import Looks
+from headway.scheduling.comparisons import Comparisons
 from headway.vectors import plus, total
 
 _NOTHING: Demand = MappingProxyType({})
@@ -99,9 +99,9 @@ class SizeClaim(Claim):
 class SizeChanges:
     """The changes of one decision, per pool."""
 
-    def __init__(self, snapshot: Snapshot, looks: Looks) -> None:
+    def __init__(self, snapshot: Snapshot, comparisons: Comparisons) -> None:
         self._now_ms = now_ms = snapshot.now_ms
-        self._looks = looks
+        self._comparisons = comparisons
         self._pools = snapshot.pools
         self._changes: dict[str, tuple[SizeChange, ...]] = {}
         self._claims: dict[str, list[SizeClaim]] = {}
@@ -113,7 +113,7 @@ class SizeChanges:
             if not changes or pool not in snapshot.pools:
                 continue
             holding = [each for each in snapshot.allocations if pool in each.demand]
-            looks.taken += len(holding) + len(changes)
+            comparisons.made += len(holding) + len(changes)
             self._changes[pool] = changes
             found = [*_claims(pool, snapshot.pools[pool], changes, holding, now_ms, calendar)]
             self._claims[pool] = found
@@ -178,7 +178,7 @@ class SizeChanges:
     def _suffices(self, job: WaitingJob, pools: Iterable[str], start_ms: int) -> bool:
         end_ms = None if job.terms.limit_ms is None else start_ms + job.terms.limit_ms
         for pool in pools:
-            self._looks.taken += len(self._changes[pool])
+            self._comparisons.made += len(self._changes[pool])
             during = [
                 change.size
                 for change in self._changes[pool]
@@ -217,7 +217,7 @@ class SizeChanges:
         freed = tuple(freed)
         found = []
         for claim in self.of(takes, stops_for_size=job.terms.stops_for_size):
-            self._looks.taken += 1
+            self._comparisons.made += 1
             gained = sum(each.demand.get(claim.pool, 0) for each in freed if claim.counts(each, self._now_ms))
             count = takes[claim.pool] - gained
             if not claim.runs_into(self._now_ms, taken_until_ms):
@@ -226,7 +226,7 @@ class SizeChanges:
                 found.append(claim)
         return min(found, key=lambda claim: (claim.change.at_ms, claim.pool), default=None)
 
-    def take(self, job: WaitingJob, demand: Demand, until_ms: int | None, freed: Iterable[Allocation] = ()) -> None:
+    def charge(self, job: WaitingJob, demand: Demand, until_ms: int | None, freed: Iterable[Allocation] = ()) -> None:
         """Count what a job holds, or will hold, from now to then (None: for ever).
 
         What attempts would free that are stopped for it is counted for no other job: that they stop is not sure yet.

@@ -56,7 +56,7 @@ def count_promises(job: WaitingJob, state: PassState) -> None:
     outlasts = ground.size_changes.exceeded_by(job, capacity.charged(job), until_ms) is not None
     if outlasts and job.name in capacity.reserved:
         _release(job.name, reasons.reservation_outlasted(capacity.reserved[job.name]), state)
-    ground.size_changes.take(job, capacity.promised_to(job), until_ms)
+    ground.size_changes.charge(job, capacity.promised_to(job), until_ms)
 
 
 def grant(placement: Placement, state: PassState, *, on_leftovers: bool = False) -> None:
@@ -121,7 +121,7 @@ def _take_over(taken: TakeOver, job: WaitingJob, state: PassState) -> None:
 def _start(placement: StartNow, state: PassState, *, on_leftovers: bool) -> None:
     ground, want = state.ground, placement.want
     job, capacity = want.job, ground.capacity
-    ground.size_changes.take(job, want.beyond, want.until_ms)
+    ground.size_changes.charge(job, want.beyond, want.until_ms)
     capacity.start(job, want.takes)
     warm = placement.warm
     if warm is not None:
@@ -138,7 +138,7 @@ def _start(placement: StartNow, state: PassState, *, on_leftovers: bool) -> None
 def _await_warm_pools(placement: AfterWarmPools, state: PassState) -> None:
     ground, want = state.ground, placement.want
     job, capacity = want.job, ground.capacity
-    ground.size_changes.take(job, want.beyond, want.until_ms)
+    ground.size_changes.charge(job, want.beyond, want.until_ms)
     ground.reserved_starts.account_for(placement.counted, capacity.charged(job), None, starts=False)
     capacity.commit(job, overlap(want.takes, capacity.spare), {}, {})
     if placement.warm is not None:
@@ -153,7 +153,7 @@ def _await_warm_pools(placement: AfterWarmPools, state: PassState) -> None:
 def _await_stops(placement: AfterStops, state: PassState) -> None:
     ground, want, sources = state.ground, placement.want, placement.sources
     job, capacity, victims = want.job, ground.capacity, sources.victims
-    ground.size_changes.take(job, want.beyond, want.until_ms, victims)
+    ground.size_changes.charge(job, want.beyond, want.until_ms, victims)
     ground.reserved_starts.account_for(placement.counted, capacity.charged(job), want.until_ms, starts=False)
     # From here on no job of lower rank can take the job's instances in this pass. What the victims free stays
     # reserved for it in later passes.

@@ -71,12 +71,12 @@ class Explainer:
             why: makes the reason.
         """
         if self.enabled:
-            self._note(job, why(), None, in_line=True, ahead=None)
+            self._note(job, why(), None, in_queue=True, ahead=None)
 
     def _note(
-        self, job: WaitingJob, reason: Reason, start: ReservedStart | None, *, in_line: bool, ahead: int | None
+        self, job: WaitingJob, reason: Reason, start: ReservedStart | None, *, in_queue: bool, ahead: int | None
     ) -> None:
-        if in_line:
+        if in_queue:
             ahead = self.ahead_of(job)
             for pool in job.demand:
                 self._ahead[pool] = self._ahead.get(pool, 0) + 1
@@ -103,7 +103,7 @@ class Explainer:
         """
         if not self.enabled:
             return
-        in_line = ahead is None and not isinstance(obstacle, Ineligible)
+        in_queue = ahead is None and not isinstance(obstacle, Ineligible)
         if isinstance(obstacle, Ineligible):
             ahead = None
         if isinstance(obstacle, AtTeamLimit) or (isinstance(obstacle, WouldDelay) and obstacle.is_after_stops):
@@ -112,7 +112,7 @@ class Explainer:
         else:
             told = start
         reason = self._reason(obstacle, start, shorter_s)
-        self._note(obstacle.job, reason, told, in_line=in_line, ahead=ahead)
+        self._note(obstacle.job, reason, told, in_queue=in_queue, ahead=ahead)
 
     def _reason(self, obstacle: Obstacle, start: ReservedStart | None, shorter_s: int | None) -> Reason:
         match obstacle:

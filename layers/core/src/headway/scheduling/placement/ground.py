@@ -11,7 +11,7 @@ from headway.scheduling.backfill.claims import ReservedStart
 from headway.scheduling.backfill.reserved_starts import Combination, PreemptibleFrom, ReservedStarts
 from headway.scheduling.backfill.size_changes import SizeChanges
 from headway.scheduling.capacity_state import CapacityState
-from headway.scheduling.looks import Looks
+from headway.scheduling.comparisons import Comparisons
 from headway.scheduling.preemption import Preemption
 from headway.scheduling.warm_pools import claimable
 from headway.vectors import positive
@@ -43,11 +43,13 @@ class Ground:
         self.snapshot = snapshot
         self.policy = policy = snapshot.policy
         self.now_ms = snapshot.now_ms
-        self.looks = looks = Looks()
-        self.capacity = capacity = CapacityState(snapshot, looks)
-        self.preemption = Preemption(snapshot, capacity, looks)
-        self.size_changes = SizeChanges(snapshot, looks)
-        self.reserved_starts = ReservedStarts(capacity.allocations, policy, snapshot.now_ms, looks, self.size_changes)
+        self.comparisons = comparisons = Comparisons()
+        self.capacity = capacity = CapacityState(snapshot, comparisons)
+        self.preemption = Preemption(snapshot, capacity, comparisons)
+        self.size_changes = SizeChanges(snapshot, comparisons)
+        self.reserved_starts = ReservedStarts(
+            capacity.allocations, policy, snapshot.now_ms, comparisons, self.size_changes
+        )
 
     def after(self, taken: TakeOver) -> Ground:
         """This ground as it would be after a take-over."""

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from headway.model import STOP_MS, Demand, WaitingJob
 from headway.scheduling.backfill.size_changes import SizeClaim
+from headway.scheduling.comparisons import MAX_COMPARISONS_BESIDE
 from headway.scheduling.fair_share import is_limit
-from headway.scheduling.looks import MAX_LOOKS_BESIDE
 from headway.scheduling.placement import take_overs
 from headway.scheduling.placement.ground import NOTHING, Ground, TakeOver, combination
 from headway.scheduling.placement.obstacles import AtTeamLimit, BacksOff, Blocked, Lacking, OutlastsSize, WouldDelay
@@ -186,13 +186,13 @@ def _sources_beside(job: WaitingJob, need: Demand, sources: Sources, ground: Gro
         sources: those with all that is free, which delay one.
         ground: what the job is placed on.
     """
-    looks = ground.looks
-    if not (sources.from_spare or sources.from_unclaimed) or looks.beside > MAX_LOOKS_BESIDE:
+    comparisons = ground.comparisons
+    if not (sources.from_spare or sources.from_unclaimed) or comparisons.beside > MAX_COMPARISONS_BESIDE:
         return None
-    before = looks.taken
+    before = comparisons.made
     beside = _sources(job, need, ground.reserved_starts.room(need), ground)
     delayed = ground.reserved_starts.delayed_by(beside.counted, None)
-    looks.beside += looks.taken - before
+    comparisons.beside += comparisons.made - before
     return beside if delayed is None else None
 
 

@@ -51,7 +51,7 @@ def fronts(snapshot: Snapshot, teams: Sequence[str], *, heads: int, passing: Col
 class Front:
     """The first jobs of a queue: all that could get instances, the next one, and a share of the window; at least heads.
 
-    They cannot all start or preempt, so a decision without backfill looks no further.
+    They cannot all start or preempt, so a decision without backfill comparisons no further.
 
     Some jobs cannot start: those that demand more than the size of a pool or than the limit of their team (since that
     was reduced), or a paused pool. They must not hide the jobs behind them. A team that holds less of a pool than its
@@ -68,7 +68,7 @@ class Front:
     Attributes:
         jobs: the jobs so far, in rank order.
         expected: how many jobs are probably enough.
-        is_settled: whether no further job is needed.
+        is_complete: whether no further job is needed.
         only_covered: whether only jobs that the rest of the guarantee covers are needed.
     """
 
@@ -76,7 +76,7 @@ class Front:
         self.bounds = bounds
         self.heads = heads
         self.jobs: list[WaitingJob] = []
-        self.is_settled = False
+        self.is_complete = False
         self.only_covered = False
         self._attainable = attainable
         self._reach = reach
@@ -105,7 +105,7 @@ class Front:
             self.jobs.append(job)
         if self.bounds.fits(job):
             self._fill(job, demand)
-            self._settle()
+            self._end_if_complete()
 
     def _cover(self, demand: Demand) -> None:
         self._covered += demand[self.bounds.pool]
@@ -122,11 +122,11 @@ class Front:
         if job.preempts and not job.alternatives and self._attainable.may_fill(job):
             self._filled += demand[self.bounds.pool]
 
-    def _settle(self) -> None:
+    def _end_if_complete(self) -> None:
         if self._filled <= self._reach or self._behind < self._share or self._fitting < self.heads:
             return
         pool, unused = self.bounds.pool, self.bounds.unused.get(self.bounds.pool, 0)
-        self.is_settled = unused <= 0 or (self._left[pool] <= 0 and self._covered > unused)
+        self.is_complete = unused <= 0 or (self._left[pool] <= 0 and self._covered > unused)
         self.only_covered = True
 
 

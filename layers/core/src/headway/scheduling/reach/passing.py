@@ -15,11 +15,11 @@ def passable_pools(snapshot: Snapshot, plan: Plan) -> frozenset[str]:
         snapshot: what the plan was made from.
     """
     started = {action.job: action.demand for action in plan.actions if isinstance(action, Start)}
-    settled = started.keys() | {action.job for action in plan.actions if isinstance(action, Release)}
+    released = started.keys() | {action.job for action in plan.actions if isinstance(action, Release)}
     taken = plus(
         # A job further back may start in a warm pool.
         total((*(each.demand for each in snapshot.allocations if not each.warm), *started.values())),
-        total(each.demand for each in snapshot.reservations if each.job not in settled),
+        total(each.demand for each in snapshot.reservations if each.job not in released),
     )
     waited_for = {pool for job in snapshot.waiting if job.name not in started for pool in pools_of(job)}
     return frozenset(pool for pool in waited_for if snapshot.pools.get(pool, 0) > taken.get(pool, 0))

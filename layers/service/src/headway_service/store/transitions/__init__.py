@@ -7,15 +7,15 @@ one fails with a :class:`headway_service.errors.Conflict` and changes nothing (p
 from headway_service.store.transitions.array import (
     advance,
     answer,
+    enter_member,
+    finish_priority_change,
     follow,
     hold_array,
     make_comparing,
     make_early,
     set_aside,
-    settle_priorities,
     stop_array,
     stop_following,
-    take_in,
 )
 from headway_service.store.transitions.attempt import (
     apply_policy_action,
@@ -59,9 +59,9 @@ from headway_service.store.transitions.ledger import (
     remove_team,
     resize_pool,
     resume,
+    retire_team,
     set_calendar,
     set_plan,
-    take_out_team,
 )
 from headway_service.store.transitions.request_change import change_request
 from headway_service.store.transitions.retry_plan import RetryPlan
@@ -78,20 +78,20 @@ from headway_service.store.transitions.reuse import (
     reuse,
 )
 from headway_service.store.transitions.rogue_job import (
+    adopt_rogue,
     charge_rogue,
     forget_rogue,
     request_stop,
-    take_charge,
     update_rogue,
 )
 from headway_service.store.transitions.shared import expire_request, wake_array
 from headway_service.store.transitions.warm_pool import (
     change_warm_pool,
     end_warm_pool,
+    lent_over,
     release_warm_pool,
     release_warm_pool_for,
     swap_warm_pools,
-    taken_over,
 )
 
 __all__ = [
@@ -100,6 +100,7 @@ __all__ = [
     "add_pool",
     "add_team",
     "adopt",
+    "adopt_rogue",
     "advance",
     "answer",
     "answered",
@@ -122,7 +123,9 @@ __all__ = [
     "end_restore",
     "end_warm_pool",
     "enqueue",
+    "enter_member",
     "expire_request",
+    "finish_priority_change",
     "follow",
     "follow_twin",
     "forget_computation",
@@ -133,6 +136,7 @@ __all__ = [
     "go_before_twin",
     "hold",
     "hold_array",
+    "lent_over",
     "make_comparing",
     "make_early",
     "meet_dependency",
@@ -150,12 +154,12 @@ __all__ = [
     "request_stop",
     "resize_pool",
     "resume",
+    "retire_team",
     "return_lease",
     "reuse",
     "set_aside",
     "set_calendar",
     "set_plan",
-    "settle_priorities",
     "start",
     "stop_active",
     "stop_array",
@@ -164,11 +168,7 @@ __all__ = [
     "stop_sent",
     "stop_waiting",
     "swap_warm_pools",
-    "take_charge",
-    "take_in",
     "take_lease",
-    "take_out_team",
-    "taken_over",
     "touch",
     "update_rogue",
     "wake_array",

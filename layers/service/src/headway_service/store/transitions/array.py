@@ -108,7 +108,7 @@ def make_early(array: JobRecord, member: JobRecord) -> list[Write]:
     ]
 
 
-def take_in(
+def enter_member(
     array: JobRecord,
     member: JobRecord,
     team: TeamRecord | None,
@@ -130,8 +130,8 @@ def take_in(
     Returns:
         The array as it is then, and the writes.
     """
-    moved = _taken_in(array, member, now_ms)
-    reason = because or reasons.taken_in(array.job_name)
+    moved = _with_entered(array, member, now_ms)
+    reason = because or reasons.member_entered(array.job_name)
     entering = note_step(member, member.job_state, reason, now_ms, is_set_aside=False)
     return moved, [
         moved.put(was=array.version),
@@ -157,7 +157,7 @@ def answer(
     Returns:
         The array as it is then, and the writes.
     """
-    moved = _taken_in(array, member, now_ms)
+    moved = _with_entered(array, member, now_ms)
     ended = answered(member, reuse, reason, now_ms, expires_at, is_set_aside=False)
     return moved, [
         moved.put(was=array.version),
@@ -253,7 +253,7 @@ def stop_array(array: JobRecord, reason: Reason, now_ms: int) -> list[Write]:
     return [move_job(array, JobTrigger.STOP, reason, now_ms).put(was=array.version), *wake_array(array)]
 
 
-def settle_priorities(array: JobRecord) -> tuple[JobRecord, list[Write]]:
+def finish_priority_change(array: JobRecord) -> tuple[JobRecord, list[Write]]:
     """All members that have not ended have the priority of their array."""
     moved = _next(array, {"members": _members(array).model_copy(update={"is_reprioritized": False})})
     return moved, [moved.put(was=array.version)]
@@ -264,7 +264,7 @@ def _next(array: JobRecord, changes: Mapping[str, Any]) -> JobRecord:
     return array.model_copy(update={"version": array.version + 1, **changes})
 
 
-def _taken_in(array: JobRecord, member: JobRecord, now_ms: int) -> JobRecord:
+def _with_entered(array: JobRecord, member: JobRecord, now_ms: int) -> JobRecord:
     """The array in its next version, in which a member is not set aside. It runs: others may never be made by turn."""
     members = _members(array)
     left = members.model_copy(update={"set_aside": tuple(each for each in members.set_aside if each != member.index)})

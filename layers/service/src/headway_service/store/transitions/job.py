@@ -36,6 +36,7 @@ from headway_service.store.transitions.dependency import add_dependant
 from headway_service.store.transitions.ledger import free
 from headway_service.store.transitions.retry_plan import RetryPlan
 from headway_service.store.transitions.shared import (
+    allocate,
     change_attempt,
     expire_request,
     keep_for_preemptor,
@@ -47,7 +48,6 @@ from headway_service.store.transitions.shared import (
     open_array,
     require_not_paused,
     return_instances,
-    take_instances,
     wake_array,
 )
 from headway_service.store.transitions.warm_pool import claim_warm_pool
@@ -123,7 +123,7 @@ def start(
     return [
         moved.put(was=job.version),
         Put(item=attempt.put().item, requires=Absent()),
-        *(take_instances(takes, counted) if warm is None else return_instances(minus({}, takes))),
+        *(allocate(takes, counted) if warm is None else return_instances(minus({}, takes))),
         *(claim_warm_pool(warm, attempt.attempt_name) if warm else []),
         *([reservation.delete()] if reservation else []),
         *leave_queue(job),
@@ -452,7 +452,7 @@ def adopt(
         moved.put(was=job.version),
         Put(item=attempt.put().item, requires=Absent()),
         rogue.delete(),
-        *take_instances(minus(attempt.demand, given)),
+        *allocate(minus(attempt.demand, given)),
         *([reservation.delete()] if reservation else []),
         *leave_queue(job),
         *([_count_start(limited)] if limited else []),
@@ -469,7 +469,7 @@ def _require_no_dependency(job: JobRecord) -> None:
         raise InvalidTransition("waiting for other jobs", JobTrigger.START)
 
 
-def _require_taken_in(job: JobRecord) -> None:
+def _require_entered(job: JobRecord) -> None:
     if job.is_set_aside:
         raise InvalidTransition("set aside", JobTrigger.START)
 
@@ -478,7 +478,7 @@ def _started(job: JobRecord, attempt: AttemptRecord, reason: Reason, now_ms: int
     """The job with this attempt, on its alternative."""
     _require_released(job)
     _require_no_dependency(job)
-    _require_taken_in(job)
+    _require_entered(job)
     usage = job.usage
     return move_job(
         job.on(attempt.alternative),

@@ -159,7 +159,7 @@ def add_team(team: str, known: TeamRecord | None) -> list[Write]:
     return [known.model_copy(update={"left_ms": None}).put(requires=Equals("starts", known.starts))]
 
 
-def take_out_team(team: TeamRecord, now_ms: int) -> list[Write]:
+def retire_team(team: TeamRecord, now_ms: int) -> list[Write]:
     """A team was removed from the configuration; the queues of its waiting jobs are still read.
 
     Fails if a start of one of its jobs is counted meanwhile, as :func:`add_team`.

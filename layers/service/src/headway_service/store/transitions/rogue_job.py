@@ -38,7 +38,7 @@ def forget_rogue(rogue: RogueJobRecord) -> list[Write]:
     return [rogue.delete(), *return_instances(rogue.charged)]
 
 
-def take_charge(attempt: AttemptRecord, rogue: RogueJobRecord) -> tuple[AttemptRecord, list[Write]]:
+def adopt_rogue(attempt: AttemptRecord, rogue: RogueJobRecord) -> tuple[AttemptRecord, list[Write]]:
     """A rogue training job turns out to be an attempt that was started again: that holds what was charged for it.
 
     What the attempt was started with becomes free.

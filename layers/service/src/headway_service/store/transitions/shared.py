@@ -87,7 +87,7 @@ def change_attempt(attempt: AttemptRecord, **changes: Any) -> AttemptRecord:
     return attempt.model_copy(update={"version": attempt.version + 1, **changes})
 
 
-def take_instances(demand: Demand, pauses: Mapping[str, int] | None = None) -> list[Write]:
+def allocate(demand: Demand, pauses: Mapping[str, int] | None = None) -> list[Write]:
     """Take free instances of each pool. Fails if there are too few, or if a pool was paused since.
 
     Args:

@@ -85,10 +85,10 @@ def swap_warm_pools(pool: WarmPoolRecord, left: WarmPoolRecord) -> list[Write]:
         pool: the warm pool that is used.
         left: the warm pool that the attempt was started in.
     """
-    return [pool.delete(), *return_instances(pool.demand), change_warm_pool(left, **taken_over(pool))]
+    return [pool.delete(), *return_instances(pool.demand), change_warm_pool(left, **lent_over(pool))]
 
 
-def taken_over(pool: WarmPoolRecord) -> dict[str, Any]:
+def lent_over(pool: WarmPoolRecord) -> dict[str, Any]:
     """What the warm pool that is left gets from the one that is used: see :func:`swap_warm_pools`."""
     taken: dict[str, Any] = {"claimed_by": pool.claimed_by}
     if pool.release_ms is not None:

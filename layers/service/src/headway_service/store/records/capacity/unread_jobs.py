@@ -9,7 +9,7 @@ from headway_service.store.records.base import LEDGER, Record
 class UnreadJobsRecord(Record):
     """The jobs that were found so far behind the first ones of a queue, and where the search continues.
 
-    There is one only while the first jobs, as many as a decision reads, do not settle what starts. If two ticks write
+    There is one only while the first jobs, as many as a decision reads, do not tell what starts. If two ticks write
     it at once, the later one wins: the other finds its jobs again.
     """
 

@@ -60,7 +60,7 @@ class WarmPoolRecord(Record):
         )
 
     @property
-    def unsettled(self) -> bool:
+    def may_free(self) -> bool:
         """Whether it is soon known to be gone: it is being released, or an attempt was started in it."""
         return self.release_ms is not None or self.claimed_by != NOBODY
 
@@ -91,7 +91,7 @@ class WarmPoolRecord(Record):
             ),
             since_ms=self.since_ms,
             warm=self.warm_key,
-            stopping=self.unsettled,
+            stopping=self.may_free,
             claimed_by=self.claimed_by,
             freed_for=self.freed_for,
             freed=self.freed or None,

@@ -9,8 +9,8 @@ import pytest
 from headway.model import Snapshot
 from headway.plan import Release, Start
 from headway.policy import Ageing, Policy, Team
-from headway.scheduling import looks, scheduler
-from headway.scheduling.looks import MAX_LOOKS
+from headway.scheduling import comparisons, scheduler
+from headway.scheduling.comparisons import MAX_COMPARISONS
 from headway.scheduling.placement.pass_state import PassState
 from tests.core.builders import NOW_MS, allocation, held, job, reserved, snapshot, starts, waiting_job
 
@@ -58,22 +58,22 @@ def large(waiting: int, teams: int) -> Snapshot:
 def test_a_decision_exceeds_its_evaluation_budget_by_at_most_one_job(
     teams: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(looks, "MAX_LOOKS", 50_000)
+    monkeypatch.setattr(comparisons, "MAX_COMPARISONS", 50_000)
     state = PassState(large(1000, teams), explain=False)
     plan = scheduler.decide(state)
     assert plan.unseen > 0
     # The job that was looked at last may use more than was left, but not as much again.
-    assert 50_000 <= state.ground.looks.taken < 100_000
+    assert 50_000 <= state.ground.comparisons.made < 100_000
 
 
 def test_an_ordinary_decision_uses_a_small_part_of_its_evaluation_budget() -> None:
     state = PassState(large(100, 8), explain=False)
     assert scheduler.decide(state).unseen == 0
-    assert state.ground.looks.taken < MAX_LOOKS // 20
+    assert state.ground.comparisons.made < MAX_COMPARISONS // 20
 
 
 def test_jobs_with_a_reservation_are_evaluated_beyond_the_budget(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(looks, "MAX_LOOKS", 1)
+    monkeypatch.setattr(comparisons, "MAX_COMPARISONS", 1)
     wide = [job(f"w{i}", 5, count=2) for i in range(5)]
     plan = scheduler.schedule(snapshot(held("x", 9), *wide, job("last", 0), reserved("last"), size=2))
     assert starts(plan) == ["last"]
@@ -83,7 +83,7 @@ def test_jobs_with_a_reservation_are_evaluated_beyond_the_budget(monkeypatch: py
 def test_a_job_that_is_not_evaluated_passes_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
     parts = (held("x", 9, ends_in_s=600), job("wide", 5, count=2), job("short", 0, limit_s=60))
     assert starts(scheduler.schedule(snapshot(*parts, size=2))) == ["short"]
-    monkeypatch.setattr(looks, "MAX_LOOKS", 1)
+    monkeypatch.setattr(comparisons, "MAX_COMPARISONS", 1)
     plan = scheduler.schedule(snapshot(*parts, size=2))
     assert not [action for action in plan.actions if isinstance(action, Start | Release)]
     assert plan.unseen == 1

@@ -9,8 +9,8 @@ from unittest import mock
 
 import pytest
 
-from headway_service.checkpoints import looks
-from headway_service.checkpoints.looks import MAX_LOOKS, MAX_LOOKS_MS, CheckpointLooks
+from headway_service.checkpoints import reads
+from headway_service.checkpoints.reads import MAX_ATTEMPTS, MAX_READS_MS, CheckpointReads
 from headway_service.errors import Conflict, RetryLater
 from headway_service.ports.objects import ObjectPage
 from headway_service.store import transitions
@@ -83,8 +83,8 @@ def look(world: World) -> None:
     world.reconcile(AFTER_S)
 
 
-def of(world: World) -> CheckpointLooks:
-    return world.container.checkpoint_looks
+def of(world: World) -> CheckpointReads:
+    return world.container.checkpoint_reads
 
 
 def listed(world: World) -> list[str]:
@@ -227,10 +227,10 @@ def test_whatever_s3_or_the_table_refuse_the_reconciler_goes_on(trouble: str, mo
     elif trouble == "no bucket":
         del world.objects.contents[BUCKET]
     else:
-        monkeypatch.setattr(looks, "find_request_of", mock.Mock(side_effect=RetryLater("throttled")))
+        monkeypatch.setattr(reads, "find_request_of", mock.Mock(side_effect=RetryLater("throttled")))
     world.pass_time(AFTER_S + 1)
     with (
-        mock.patch("headway_service.checkpoints.looks.logger.warning") as warned,
+        mock.patch("headway_service.checkpoints.reads.logger.warning") as warned,
         mock.patch("headway_service.checkpoints.newest.logger.warning", warned),
     ):
         world.reconcile(AFTER_S)
@@ -244,7 +244,7 @@ def test_whatever_s3_or_the_table_refuse_the_reconciler_goes_on(trouble: str, mo
 def test_an_attempt_without_a_stored_request_shows_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     world = world_of("a")
     write(world, "a")
-    monkeypatch.setattr(looks, "find_request_of", lambda *_: None)
+    monkeypatch.setattr(reads, "find_request_of", lambda *_: None)
     look(world)
     assert (listed(world), seen_ms(world)) == ([], None)
 
@@ -268,7 +268,7 @@ def test_a_change_that_the_look_did_not_see_is_kept() -> None:
 
 
 def test_one_run_looks_at_a_bounded_number_of_attempts_in_a_random_order() -> None:
-    names = [f"job-{number}" for number in range(MAX_LOOKS + 1)]
+    names = [f"job-{number}" for number in range(MAX_ATTEMPTS + 1)]
     world = world_of(*names)
     world.container._random = Random(1)
     for name in names:
@@ -277,13 +277,13 @@ def test_one_run_looks_at_a_bounded_number_of_attempts_in_a_random_order() -> No
     for _ in range(2):
         before = len(listed(world))
         look(world)
-        assert len(listed(world)) - before == MAX_LOOKS
+        assert len(listed(world)) - before == MAX_ATTEMPTS
         looked |= {*listed(world)[before:]}
-    assert len(looked) == MAX_LOOKS + 1
+    assert len(looked) == MAX_ATTEMPTS + 1
     assert len({each.seen_ms for each in read_ledger(world.table).attempts}) == 1, "each was noted"
 
 
-@pytest.mark.parametrize(("each_ms", "calls"), [(MAX_LOOKS_MS - 1, 2), (MAX_LOOKS_MS, 1)])
+@pytest.mark.parametrize(("each_ms", "calls"), [(MAX_READS_MS - 1, 2), (MAX_READS_MS, 1)])
 def test_no_call_is_begun_when_the_looks_have_taken_too_long(each_ms: int, calls: int) -> None:
     world = world_of("a", "b", "c")
 

@@ -17,14 +17,14 @@ from headway_service.ports.table import Table
 from headway_service.store.records.capacity.attempt import AttemptRecord
 from headway_service.store.repository import find_request_of
 
-MAX_LOOKS = 100
+MAX_ATTEMPTS = 100
 """Attempts whose checkpoints one run looks at. With more, chance decides which, so each gets its turn."""
 
-MAX_LOOKS_MS = 5_000
+MAX_READS_MS = 5_000
 """No further call of S3 is begun when the looks of one run have taken so long, ms: the run has other work."""
 
 
-class CheckpointLooks:
+class CheckpointReads:
     """Looks at checkpoints, in one run.
 
     Args:
@@ -52,7 +52,7 @@ class CheckpointLooks:
         self._buckets = buckets
         self._clocks = clocks
         self._random = random
-        self._left = MAX_LOOKS
+        self._left = MAX_ATTEMPTS
         self._until_ms: int | None = None
 
     def due(self, attempts: Collection[AttemptRecord]) -> list[AttemptRecord]:
@@ -76,7 +76,7 @@ class CheckpointLooks:
             attempt: one of those that are due.
         """
         if self._until_ms is None:
-            self._until_ms = self._clocks.machine_ms() + MAX_LOOKS_MS
+            self._until_ms = self._clocks.machine_ms() + MAX_READS_MS
         if not self._left or not self._has_time():
             return None
         self._left -= 1
