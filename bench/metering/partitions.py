@@ -142,7 +142,7 @@ def units_of_steps(waiting: int, rounds: int) -> dict[str, Units]:
         for step, functions in (
             (queue.submit_one, {"api": "a submission", "schedule": "a pass that starts nothing"}),
             (queue.end_one, {"schedule": "a pass that starts a job", "observe": "the news of a job"}),
-            (queue.settle_down, {"observe": "the news of a job"}),
+            (queue.quiet_down, {"observe": "the news of a job"}),
         ):
             queue.reset()
             step()

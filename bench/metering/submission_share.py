@@ -31,12 +31,12 @@ def submission_share(side: Headway, calls: int) -> dict[str, float]:
     for warm_up in (call_empty, submit):
         warm_up()
     empty_ms, submission_ms = _median_ms(call_empty, calls), _median_ms(submit, calls)
-    side.settle()
+    side.come_to_rest()
 
     def submit_all() -> None:
         for _ in range(calls):
             submit()
-        side.settle()
+        side.come_to_rest()
 
     used = processor_ms(side.sandbox, submit_all)
     return {

@@ -74,13 +74,13 @@ class Headway(DeployedQueue):
         until(self._holds_nothing, "no instance is in use", timeout_s=_PATIENCE_S)
         self._table.forget_jobs()
         self._api.resume()
-        self.settle()
+        self.come_to_rest()
 
     def fill(self) -> None:
         """See :class:`bench.peers.side.Side`."""
         self._together([self.request() for _ in range(self.instances)])
         until(self.is_full, "all instances are taken", timeout_s=_PATIENCE_S)
-        self.settle()
+        self.come_to_rest()
 
     def submit(self, jobs: int, clients: int) -> float:
         """See :class:`bench.peers.side.Side`. Each client keeps its connection, as a program does that submits many."""
@@ -110,7 +110,7 @@ class Headway(DeployedQueue):
         self._api.submit(request)
         more = waiting - self._table.count_waiting()
         self._table.add_like(request, [self.request()["TrainingJobName"] for _ in range(more)])
-        self.settle()
+        self.come_to_rest()
 
     def list_jobs(self, first: int | None) -> float:
         """See :class:`bench.peers.side.Side`. All come in pages of a hundred, one call each."""
@@ -155,7 +155,7 @@ class Headway(DeployedQueue):
                 self.sandbox.finish(attempt)
                 finished.add(attempt)
             time.sleep(1)
-        self.settle()
+        self.come_to_rest()
         return self.mean_duration_ms("ScheduleFunction", began)
 
     def mean_duration_ms(self, function: str, since: datetime) -> float:

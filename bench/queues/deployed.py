@@ -76,7 +76,7 @@ class DeployedQueue(ABC):
         """Whether training jobs use all instances."""
         return self.sandbox.in_use().get(P5, 0) == self.instances
 
-    def settle(self) -> None:
+    def come_to_rest(self) -> None:
         """Wait until no function has anything to do."""
         quiet = 0
         while quiet < _QUIET_LOOKS:

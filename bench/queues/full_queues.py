@@ -64,7 +64,7 @@ class FullQueue(Protocol):
     def end_one(self) -> None:
         """The training job that was launched first completes, and what follows of it happens."""
 
-    def settle_down(self) -> None:
+    def quiet_down(self) -> None:
         """Let time pass until nothing changes by itself."""
 
     def reset(self) -> None:
@@ -112,7 +112,7 @@ class HeadwayQueue(MeteredQueue):
         self.first_hour()
         for number in range(INSTANCES):
             self._submit(f"running-{number}", RUNNING_PRIORITY)
-        self.settle_down()
+        self.quiet_down()
         self._submit(_waiting(0), WAITING_PRIORITIES[0])
         rng = Random(1)
         entry_time = JobRecord.parse(self.table.get(JobRecord.key(_waiting(0))) or {}).entry_time
@@ -141,7 +141,7 @@ class HeadwayQueue(MeteredQueue):
         complete_first(self.fleet, self.now_s)
         self.pass_time(1)
 
-    def settle_down(self) -> None:
+    def quiet_down(self) -> None:
         """See :class:`FullQueue`."""
         self.pass_time(SETTLES_S)
 
@@ -186,7 +186,7 @@ class ArticleQueue:
             self._submit(f"running-{number}", RUNNING_PRIORITY)
             # ListTrainingJobs is throttled, and the article's pass fails on that.
             self._pass_time(2)
-        self.settle_down()
+        self.quiet_down()
         rng = Random(1)
         now = datetime.fromtimestamp(self._now_s, UTC)
         for number in range(waiting):
@@ -202,7 +202,7 @@ class ArticleQueue:
         complete_first(self._fleet, self._now_s)
         self._pass_time(1)
 
-    def settle_down(self) -> None:
+    def quiet_down(self) -> None:
         """See :class:`FullQueue`."""
         self._pass_time(SETTLES_S)
 

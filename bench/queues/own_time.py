@@ -72,7 +72,7 @@ class OwnTime(WarmQueue):
     def drain_ms(self) -> float:
         """How long the handlers take together until all jobs have ended that are in the queue, ms."""
         before_ms = sum(self.handler_ms.values())
-        self.settle()
+        self.come_to_rest()
         for _ in range(_MOST_STEPS):
             if not self.fleet.in_use():
                 return sum(self.handler_ms.values()) - before_ms

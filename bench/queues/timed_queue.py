@@ -141,10 +141,10 @@ class TimedQueue(MeteredQueue):
             self._sent_s.append(self._heard_s)
         return answer
 
-    def settle(self) -> None:
+    def come_to_rest(self) -> None:
         """See :class:`bench.queues.virtual_time.MeteredQueue`. Once time counts, passes are made by :meth:`end_all`."""
         if not self._timed:
-            super().settle()
+            super().come_to_rest()
 
     def _pass(self) -> None:
         taken = [self._sent_s.popleft() for _ in range(min(WAKES_A_PASS, len(self._sent_s)))]

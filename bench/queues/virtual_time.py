@@ -89,7 +89,7 @@ class MeteredQueue(SimulatedDeployment[StreamedTable]):
             if answer["statusCode"] != 201:
                 raise RuntimeError(f"a submission was answered by {answer['statusCode']}: {answer['body']}")
             self.run_ticks()
-        self.settle()
+        self.come_to_rest()
 
     def pass_time(self, seconds: float) -> None:
         """Let time pass, deliver SageMaker's events, and account for what has ended once a minute."""
@@ -98,7 +98,7 @@ class MeteredQueue(SimulatedDeployment[StreamedTable]):
                 self.deliver()
             self.invoke("observe", {**event("observe"), "detail": detail})
             self.run_ticks()
-        self.settle()
+        self.come_to_rest()
         if self.now_s >= self._accounted_s + 60 and self._published > self._accounted:
             self._account()
 
@@ -116,7 +116,7 @@ class MeteredQueue(SimulatedDeployment[StreamedTable]):
         """The functions that run every minute, and what follows."""
         for function in EVERY_MINUTE:
             self.invoke(function, event(function))
-        self.settle()
+        self.come_to_rest()
 
     def first_hour(self) -> None:
         """The first hour of a deployment, after which starts need not check for pauses, nor appends move the head."""
@@ -126,7 +126,7 @@ class MeteredQueue(SimulatedDeployment[StreamedTable]):
             self.minute()
         self.pass_time(OLDER_CODE_MS / 1000)
 
-    def settle(self) -> None:
+    def come_to_rest(self) -> None:
         """Run ticks while there are wake-ups, and deliver the stream."""
         while self.wakes or self._published < len(self.table.written):
             self.run_ticks()

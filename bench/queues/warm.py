@@ -58,7 +58,7 @@ class WarmQueue(MeteredQueue):
         self._submitted = 0
         for _ in range(INSTANCES):
             self._submit()
-            self.settle()
+            self.come_to_rest()
         self._fill(waiting - 1)
         # Lambda keeps no table in its memory, through which the collector of garbage would have to go.
         gc.collect()

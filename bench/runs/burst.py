@@ -121,13 +121,13 @@ def measure(jobs: int, clients: int) -> dict[str, Any]:
         users = [queue.patient_client(tries=1) for _ in range(clients)]
         answers = Answers()
         shared([partial(_warm_up, user) for user in users], range(_WARM_UPS * clients))
-        queue.settle()
+        queue.come_to_rest()
         began, began_s = datetime.now(UTC), time.time()
         with WakeQueue(queue) as wakes:
             took_s = shared(
                 [partial(answers.submit, user, Random(number)) for number, user in enumerate(users)], requests
             )
-            queue.settle()
+            queue.come_to_rest()
         passes = queue.passes_since(began)
         return found(
             answers,

@@ -61,7 +61,7 @@ class SandboxQueue(DeployedQueue):
         for _ in range(INSTANCES):
             self.api.submit(self.request(priority=RUNNING_PRIORITY))
         until(self.is_full, "all instances are in use", timeout_s=_PATIENCE_S)
-        self.settle()
+        self.come_to_rest()
 
     def patient_client(self, *, tries: int) -> HeadwayApi:
         """A client that gives the emulator the time that it takes with a long line."""
@@ -86,7 +86,7 @@ class SandboxQueue(DeployedQueue):
         jobs = waiting_jobs({P5: self._first}, waiting - 1, already=self._filled - 1)
         RawTable(client).put(itertools.chain.from_iterable(jobs))
         self._filled = waiting
-        self.settle()
+        self.come_to_rest()
 
     def act(self, operation: str) -> None:
         """Do one of :data:`bench.runs.long_queues.OPERATIONS`."""
@@ -131,18 +131,20 @@ def measure(lengths: Sequence[int], *, rounds: int) -> list[dict[str, Any]]:
     with SandboxQueue(parameters=NO_THROTTLE) as queue:
         for waiting in lengths:
             fill_s = seconds(partial(queue.fill, waiting))
-            times = times_of(queue.act, queue.settle, rounds)
+            times = times_of(queue.act, queue.come_to_rest, rounds)
             found.append({"waiting": waiting, "runs": rounds, "fillS": round(fill_s, 1), **times})
     return found
 
 
-def times_of(act: Callable[[str], object], settle: Callable[[], object], rounds: int) -> dict[str, dict[str, float]]:
+def times_of(
+    act: Callable[[str], object], come_to_rest: Callable[[], object], rounds: int
+) -> dict[str, dict[str, float]]:
     """The times of all operations, ms. What follows of each is waited for, and not counted; the first round neither."""
     times: dict[str, list[float]] = {operation: [] for operation in OPERATIONS}
     for number in range(rounds + 1):
         for operation in OPERATIONS:
             took_s = seconds(lambda: act(operation))  # noqa: B023 - called before the next one
-            settle()
+            come_to_rest()
             if number:
                 times[operation].append(took_s * 1000)
     return {

@@ -157,7 +157,7 @@ class _Watched:
     def watch(self, queue: FullQueue) -> None:
         """One round."""
         self._rounds += 1
-        for scene, step in ((COMES, queue.submit_one), (ENDS, queue.end_one), ("", queue.settle_down)):
+        for scene, step in ((COMES, queue.submit_one), (ENDS, queue.end_one), ("", queue.quiet_down)):
             queue.reset()
             step()
             _add_up(self._total, _use_of(queue, None))

@@ -124,7 +124,7 @@ def test_a_pass_calls_as_many_functions_however_many_wait() -> None:
             comes = queue.calls
             queue.end_one()
             counted[waiting] = {COMES: comes, ENDS: queue.calls}
-            queue.settle_down()
+            queue.quiet_down()
     # Where a line is short, a decision comes to its lower priorities sooner.
     assert all(0 < counted[LONG][scene] <= counted[SHORT][scene] for scene in PASSES), counted
 
@@ -247,7 +247,7 @@ def test_to_submit_an_array_of_10_000_takes_no_more_than_to_submit_ten_jobs(kind
 def _submit_array(world: MeteredQueue, sweep: Mapping[str, Any]) -> None:
     body = {"jobDetails": usual_request("sweep", priority=1, run_s=600), "sweep": sweep}
     assert world.invoke("api", http_event("POST", "/add-job", json.dumps(body)))["statusCode"] == 201
-    world.settle()
+    world.come_to_rest()
 
 
 def _submit_ten(world: MeteredQueue) -> None:

@@ -76,7 +76,7 @@ def complete(handler: ModuleType, objects: MemoryObjects, name: str) -> None:  #
     moved = job.model_copy(update=ended)
     table.write([moved.put(was=job.version)])
     objects.put("bucket", f"output/{name}-1/output/model.tar.gz", b"model")
-    handler.container.reuse.settle(EndedJobRecord(job_name=name, ending=Ending.COMPLETED, dependants=()))
+    handler.container.reuse.note_outputs(EndedJobRecord(job_name=name, ending=Ending.COMPLETED, dependants=()))
 
 
 def test_a_request_with_reuse_is_an_item_that_says_so() -> None:

@@ -77,5 +77,5 @@ def test_it_is_full_when_all_instances_are_in_use(used, full):
 
 def test_it_has_settled_when_no_function_was_busy_for_several_looks():
     queue = Queue()
-    queue.settle()
+    queue.come_to_rest()
     assert queue.fake.busy == []

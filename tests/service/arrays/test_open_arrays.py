@@ -180,10 +180,10 @@ def test_a_batch_is_limited_as_single_submissions_are(world: World) -> None:
     context = world.submitter.context(ADA, jobs=PER_OWNER + 1)
     for number in range(PER_OWNER):
         submission = Submission(request=request(f"array-{number}"), sweep={"list": [{"seed": 1}]})
-        world.submitter.enqueue(submission, ADA, None, context)
+        world.submitter.enqueue(submission, context)
     late = Submission(request=request("late"), sweep={"list": [{"seed": 1}]})
     with pytest.raises(QueueFull, match="arraysPerOwner"):
-        world.submitter.enqueue(late, ADA, None, context)
+        world.submitter.enqueue(late, context)
 
 
 def test_a_repeated_submission_of_the_last_array_that_fits_is_answered(world: World) -> None:
@@ -445,7 +445,7 @@ def test_an_array_does_not_rest_before_its_members_have_its_priority(
     members_held(world)
     world.commands.hold("swept", ADA)
     world.commands.set_priority("swept", 7, ADA)
-    slow_once(world, monkeypatch, "_take_turns")
+    slow_once(world, monkeypatch, "_advance_members")
     world.tick()
     assert [get_job(world.table, f"swept_{index}").priority for index in range(3)] == [7, 7, 7]
     assert resting(world) == ["swept"]
@@ -460,7 +460,7 @@ def test_an_array_does_not_rest_before_members_are_stopped_as_too_many_have_fail
         world.commands.hold(f"swept_{index}", ADA)
     world.tick()
     world.pass_time(JOB_S, tick=False)
-    slow_once(world, monkeypatch, "_take_turns")
+    slow_once(world, monkeypatch, "_advance_members")
     for _ in range(2):
         world.tick()
     assert get_job(world.table, "swept").job_state is JobState.FAILED

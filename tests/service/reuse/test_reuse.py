@@ -793,7 +793,7 @@ def test_an_answered_job_takes_no_place_from_the_rest_of_its_batch(world: World)
     context = world.submitter.context(ROOT)
     for name, reuse in (("second", True), ("other", False)):
         submission = Submission(request=document(name), reuse=reuse)
-        assert world.submitter.enqueue(submission, ROOT, None, context).created
+        assert world.submitter.enqueue(submission, context).created
 
 
 def test_a_job_that_waits_for_an_equal_one_may_be_changed_whatever_it_depended_on(

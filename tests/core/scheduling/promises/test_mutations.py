@@ -183,7 +183,7 @@ MUTANTS: dict[str, tuple[object, str, object, Callable[[Any], None], SearchStrat
         promises.what_starts_has_ended_before_a_pool_shrinks, ANY
     ),
     "a job that starts leaves the later sizes to others": (
-        size_changes.SizeChanges, "take", lambda *_: None,
+        size_changes.SizeChanges, "charge", lambda *_: None,
         promises.what_starts_has_ended_before_a_pool_shrinks, ANY
     ),
     "a limit that has passed still counts": (

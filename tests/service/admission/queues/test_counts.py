@@ -224,7 +224,7 @@ def test_nothing_is_added_to_a_count_that_was_deleted(*, is_left: bool) -> None:
     queue.count()
     known = queue.stored()
     context = queue.submitter.context(ADA)
-    queue.submitter.enqueue(request("mine"), ADA, None, context)
+    queue.submitter.enqueue(request("mine"), context)
     queue.table.write([Delete(key=KEY)])
     assert known is not None
     if is_left:
@@ -254,7 +254,7 @@ def test_a_job_that_enters_while_its_queue_is_counted_again_is_added_to_the_new_
     queue = Queue(2 * LONG, 10_000, 10_000)
     queue.table.write([QueueCountRecord.of(before, queue.machine_clock()).put(LINE)])
     context = queue.submitter.context(ADA)
-    queue.submitter.enqueue(request("mine"), ADA, None, context)
+    queue.submitter.enqueue(request("mine"), context)
     queue.table.write([QueueCountRecord.of(since, queue.machine_clock() + 1).put(LINE)])
     context.limits.store_counts()
     count = queue.stored()
@@ -267,7 +267,7 @@ def test_a_job_is_not_added_if_its_queue_is_counted_once_more_meanwhile(monkeypa
     queue = Queue(2 * LONG)
     queue.count()
     context = queue.submitter.context(ADA)
-    queue.submitter.enqueue(request("mine"), ADA, None, context)
+    queue.submitter.enqueue(request("mine"), context)
     write, counted_ms = queue.table.write, count_from(queue.machine_clock() + 1)
 
     def counted_first(writes: Sequence[Write]) -> None:

@@ -243,6 +243,6 @@ def test_a_place_behind_a_partly_counted_queue_is_also_correct(world: World) -> 
     apply_configuration(world.table, world.configuration, world.clock)
     context = world.submitter.context(ADA)
     with pytest.raises(QueueFull):
-        world.submitter.enqueue(request("late", 1, **of_team("products")), ADA, None, context)
-    submitted = world.submitter.enqueue(request("new", 1, **of_team("research")), ADA, None, context)
+        world.submitter.enqueue(request("late", 1, **of_team("products")), context)
+    submitted = world.submitter.enqueue(request("new", 1, **of_team("research")), context)
     assert world.submitter.places([submitted], context)[0].place == 2 * MAX_TAIL + 1

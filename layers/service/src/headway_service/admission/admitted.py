@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from headway.job_terms import JobTerms
@@ -66,58 +66,65 @@ def admitted(submission: Submission, kept: Kept, drafts: Sequence[Draft], array:
         drafts: its request, and the request of each further alternative.
         array: what it is an array of; None for one job.
     """
-    first = drafts[0]
-    request, configuration = first.request, first.configuration
-    choices = tuple(_choice(each, with_warm_pool=each is first) for each in (drafts if len(drafts) > 1 else ()))
+    request = drafts[0].request
+    choices = tuple(_choice(each, with_warm_pool=each is drafts[0]) for each in drafts)
+    first = choices[0]
     return Admitted(
         name=request.name,
         request=kept.request,
         digest=kept.digest,
         array=array,
         alternatives=kept.alternatives,
-        choices=choices,
+        choices=choices if len(choices) > 1 else (),
         wait_at_most_s=submission.wait_at_most_s,
         portable_checkpoint=submission.portable_checkpoint,
         depends_on=dependencies.dependencies(submission.depends_on),
         reuse=reuse.reuse(submission.reuse, submission.reuse_unpinned),
         demand=first.demand,
-        terms=_terms(drafts),
-        on_demand_limit_ms=job_limit_ms(first.raw, configuration, left_spot=True) if request.spot else None,
-        pending_limit_s=pending_limit_s(first.raw, configuration),
-        warm_pool=request.warm_pool and not warm_pools.keep_s(request, configuration),
+        terms=_terms(drafts[0], first, pools={pool for each in choices for pool in each.demand}),
+        on_demand_limit_ms=first.on_demand_limit_ms,
+        pending_limit_s=first.pending_limit_s,
+        warm_pool=request.warm_pool and not first.keep_s,
     )
 
 
-def _terms(drafts: Sequence[Draft]) -> JobTerms:
-    first = drafts[0]
-    request, configuration = first.request, first.configuration
+def _terms(draft: Draft, choice: AlternativeRecord, *, pools: Collection[str]) -> JobTerms:
+    """Those of a job.
+
+    Args:
+        draft: its request.
+        choice: what follows from it for an attempt.
+        pools: all that it could run in.
+    """
+    request, configuration = draft.request, draft.configuration
     return JobTerms(
-        priority=_priority(first),
+        priority=_priority(draft),
         entry_time_ms=0,
-        team=first.team,
-        limit_ms=job_limit_ms(first.raw, configuration),
-        allowance_ms=None if request.spot else job_allowance_ms(first.raw, configuration),
+        team=draft.team,
+        limit_ms=choice.limit_ms,
+        allowance_ms=None if request.spot else job_allowance_ms(draft.raw, configuration),
         preemptible=request.preemptible,
-        checkpoints="CheckpointConfig" in first.raw,
+        checkpoints="CheckpointConfig" in draft.raw,
         checkpoints_every_ms=request.checkpoint_interval_s and request.checkpoint_interval_s * 1000,
-        warm_key=warm_pools.key(request, configuration),
-        keep_ms=warm_pools.keep_s(request, configuration) * 1000,
-        stops_for_size=request.stops_for_size(total(each.demand for each in drafts).keys()),
-        source=run_source(first.raw) if configuration.predictions else "",
+        warm_key=choice.warm_key,
+        keep_ms=choice.keep_s * 1000,
+        stops_for_size=request.stops_for_size(pools),
+        source=run_source(draft.raw) if configuration.predictions else "",
     )
 
 
 def _choice(draft: Draft, *, with_warm_pool: bool) -> AlternativeRecord:
     """What follows from the request of an alternative for an attempt on it."""
     request, configuration, raw = draft.request, draft.configuration, draft.raw
+    # A decision looks for warm pools for the first preference only.
+    warm_key = warm_pools.key(request, configuration) if with_warm_pool else ""
     return AlternativeRecord(
         demand=draft.demand,
         limit_ms=job_limit_ms(raw, configuration),
         on_demand_limit_ms=job_limit_ms(raw, configuration, left_spot=True) if request.spot else None,
         pending_limit_s=pending_limit_s(raw, configuration),
-        # A decision looks for warm pools for the first preference only.
-        warm_key=warm_pools.key(request, configuration) if with_warm_pool else "",
-        keep_s=warm_pools.keep_s(request, configuration) if with_warm_pool else 0,
+        warm_key=warm_key,
+        keep_s=request.keep_alive_s if warm_key else 0,
     )
 
 

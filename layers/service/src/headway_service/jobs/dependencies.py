@@ -13,6 +13,7 @@ from headway_service.ports.table import Table
 from headway_service.store.records.dependency import DependencyRecord
 from headway_service.store.records.job import JobRecord
 from headway_service.store.repository import find_job, find_member
+from headway_service.tracking.outputs import OutputsUnusable, fill_in_outputs
 
 MAX_DEPENDANTS = 100
 """The most jobs that may be accepted with a dependency on one job before it ends: its record names them."""
@@ -31,6 +32,28 @@ class Resolved:
     depends_on: tuple[DependencyRecord, ...] = ()
     awaited: tuple[JobRecord, ...] = ()
     completed: tuple[JobRecord, ...] = ()
+
+    def fill_in(self, table: Table, request: str, *, beside_bytes: int) -> str:
+        """A request with the outputs of the jobs that have completed.
+
+        Those of the others are tried, so that what cannot be filled in is refused now.
+
+        Args:
+            request: the CreateTrainingJob request, as JSON.
+            beside_bytes: the size of the alternatives that are stored with the request.
+
+        Raises:
+            InvalidRequest: they cannot be filled in.
+        """
+        try:
+            for job in self.completed:
+                request = fill_in_outputs(table, request, job, beside_bytes=beside_bytes)
+            tried = request
+            for job in self.awaited:
+                tried = fill_in_outputs(table, tried, job, beside_bytes=beside_bytes)
+        except OutputsUnusable as error:
+            raise _refusal(InvalidRequest, "InputDataConfig", f"cannot be filled in: {error}") from None
+        return request
 
 
 def resolve(table: Table, dependencies: Sequence[DependencyRecord], caller: Caller, access: Access) -> Resolved:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from headway import reasons
@@ -142,9 +143,7 @@ class RequestChanges:
         if admitted.choices:
             # An earlier version kept its instance preferences, which are alternatives now.
             raise _has_alternatives(job.job_name)
-        if pools := training_plans.plan_pools(admitted.demand):
-            plans = find_plans(self._table, pools)
-            training_plans.require_usable(admitted.demand, plans, configuration, now_ms)
+        training_plans.require_usable(admitted.demand, partial(find_plans, self._table), configuration, now_ms)
         before = _Terms(demand=job.demand, team=job.team, limit_ms=_limit_ms(job, request, configuration))
         after = _Terms(
             demand=admitted.demand, team=admitted.terms.team, limit_ms=_limit_ms(job, changed, configuration)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from headway.policy import Policy
@@ -39,15 +40,28 @@ from headway_service.store.queue_tail import MAX_NEW_PLACE
 from headway_service.store.records.dependency import DependencyRecord
 from headway_service.store.records.job import JobRecord
 from headway_service.store.repository import find_job, find_plans, retry_on_conflict
-from headway_service.tracking.outputs import OutputsUnusable, fill_in_outputs
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SubmissionContext:
-    """The configuration and the limits that all submissions of one call are checked against."""
+    """What all submissions of one call have in common.
 
+    Attributes:
+        caller: the caller, who will own the jobs.
+        key: the idempotency key of the call, if it has one.
+        config: the configuration that they are checked against.
+        limits: the limits that they are counted against.
+    """
+
+    caller: Caller
+    key: str | None
     config: EffectiveConfig
     limits: QueueLimits
+
+    @property
+    def configuration(self) -> Configuration:
+        """The configuration that they are checked against."""
+        return self.config.configuration
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -121,63 +135,48 @@ class Submitter:
             QueueFull: see :meth:`headway_service.admission.queues.limits.QueueLimits.require`.
             NameInUse: another request, or another caller's, has that name.
         """
-        context = self.context(caller)
-        submitted = self.enqueue(request, caller, key, context)
+        context = self.context(caller, key)
+        submitted = self.enqueue(request, context)
         context.limits.store_counts()
         return self.places([submitted], context)[0], submitted.new
 
-    def context(self, caller: Caller, jobs: int = 1) -> SubmissionContext:
-        """The context of the submissions of a caller, as of now.
+    def context(self, caller: Caller, key: str | None = None, jobs: int = 1) -> SubmissionContext:
+        """The context of the submissions of a call, as of now.
 
         Args:
+            caller: the caller, who will own the jobs.
+            key: the idempotency key of the call, if it has one.
             jobs: how many jobs are submitted.
         """
         config = self._in_force()
         limits = QueueLimits(self._table, config.configuration.limits, caller.arn, self._clocks.machine_ms, jobs=jobs)
-        return SubmissionContext(config=config, limits=limits)
+        return SubmissionContext(caller=caller, key=key, config=config, limits=limits)
 
-    def enqueue(self, request: Any, caller: Caller, key: str | None, context: SubmissionContext) -> SubmittedJob:
+    def enqueue(self, request: Any, context: SubmissionContext) -> SubmittedJob:
         """Submit a request as :meth:`submit` does, but do not compute its position in the queue.
 
         Args:
             request: the request as decoded from JSON.
-            caller: the caller, who will own the job.
-            key: the idempotency key of the call, if it has one.
             context: from :meth:`context`.
 
         Raises:
             RequestError: see :meth:`submit`.
         """
-        return self.enter(self.admit(request, caller, context), caller, key, context)
+        return self.enter(admit(request, context.configuration, context.caller), context)
 
-    def admit(self, request: Any, caller: Caller, context: SubmissionContext) -> Admitted:
-        """Check a request.
-
-        Args:
-            request: the request as decoded from JSON.
-            caller: the caller, who will own the job.
-            context: from :meth:`context`.
-
-        Raises:
-            RequestError: see :meth:`submit`.
-        """
-        return admit(request, context.config.configuration, caller)
-
-    def prepare(self, admitted: Admitted, caller: Caller, key: str | None, context: SubmissionContext) -> PreparedJob:
+    def prepare(self, admitted: Admitted, context: SubmissionContext) -> PreparedJob:
         """Prepare a job that needs nothing but a name and a place in its queues (:func:`stands_alone`).
 
         It counts against the limits from now on, unless it is given back (``context.limits.forget``).
 
         Args:
             admitted: the request.
-            caller: the caller, who will own the job.
-            key: the idempotency key of the call, if it has one.
             context: from :meth:`context`.
 
         Raises:
             QueueFull: see :meth:`submit`.
         """
-        job = self._new_job(admitted, caller, key, context.config.configuration)
+        job = self._new_job(admitted, context)
         context.limits.require(job)
         context.limits.record(job)
         writes = transitions.enqueue(job, admitted.request, admitted.alternatives)
@@ -195,33 +194,31 @@ class Submitter:
         self._table.write([write for each in prepared for write in each.writes])
         return [self._accepted(each.job) for each in prepared]
 
-    def enter(self, admitted: Admitted, caller: Caller, key: str | None, context: SubmissionContext) -> SubmittedJob:
+    def enter(self, admitted: Admitted, context: SubmissionContext) -> SubmittedJob:
         """Put the job of an admitted request into the queue, as :meth:`enqueue` does.
 
         Args:
             admitted: the request.
-            caller: the caller, who will own the job.
-            key: the idempotency key of the call, if it has one.
             context: from :meth:`context`.
 
         Raises:
             RequestError: see :meth:`submit`.
         """
         busy = RetryLater(f"a job that `{admitted.name}` depends on keeps changing; try again in a moment")
-        return retry_on_conflict(lambda: self._enqueue(admitted, caller, key, context), otherwise=busy)
+        return retry_on_conflict(lambda: self._enqueue(admitted, context), otherwise=busy)
 
-    def _enqueue(self, admitted: Admitted, caller: Caller, key: str | None, context: SubmissionContext) -> SubmittedJob:
+    def _enqueue(self, admitted: Admitted, context: SubmissionContext) -> SubmittedJob:
         """Put the job of an admitted request into the queue, or find it there.
 
         Raises:
             Conflict: a job that it depends on has changed since it was read.
         """
-        configuration = context.config.configuration
+        configuration, plans = context.configuration, partial(find_plans, self._table)
         try:
-            found = resolve(self._table, admitted.depends_on, caller, configuration.access_rules())
-            self._require_usable_plans(admitted, configuration)
-            job = self._new_job(admitted, caller, key, configuration, found.depends_on)
-            entry = self._entry(job, admitted, found, caller, configuration)
+            found = resolve(self._table, admitted.depends_on, context.caller, configuration.access_rules())
+            training_plans.require_usable(admitted.all_demands, plans, configuration, self._clocks.training_ms())
+            job = self._new_job(admitted, context, found.depends_on)
+            entry = self._entry(job, admitted, found, context)
             job = entry.job
             if job.ending is None:
                 context.limits.require(job)
@@ -232,26 +229,22 @@ class Submitter:
             known = find_job(self._table, admitted.name)
             if known is None:
                 raise
-            return self._known(known, admitted, caller, key)
+            return self._known(known, admitted, context)
         context.limits.record(job)
         return self._accepted(job)
 
     def _new_job(
-        self,
-        admitted: Admitted,
-        caller: Caller,
-        key: str | None,
-        configuration: Configuration,
-        depends_on: tuple[DependencyRecord, ...] = (),
+        self, admitted: Admitted, context: SubmissionContext, depends_on: tuple[DependencyRecord, ...] = ()
     ) -> JobRecord:
         """The job of an admitted request, with its predicted run time where an order compares that."""
+        owner, configuration = context.caller.arn, context.configuration
         return new_job(
             admitted,
             configuration.policy(),
-            owner=caller.arn,
-            key=key,
+            owner=owner,
+            key=context.key,
             now_ms=self._clocks.training_ms(),
-            prediction=predict_run(admitted, caller.arn, configuration, self._run_times),
+            prediction=predict_run(admitted, owner, configuration, self._run_times),
             depends_on=depends_on,
         )
 
@@ -260,55 +253,30 @@ class Submitter:
         self._wake("submitted")
         return SubmittedJob(job=job, created=True, new=True)
 
-    def _entry(
-        self, job: JobRecord, admitted: Admitted, found: Resolved, caller: Caller, configuration: Configuration
-    ) -> Entry:
+    def _entry(self, job: JobRecord, admitted: Admitted, found: Resolved, context: SubmissionContext) -> Entry:
         """How a job is accepted: it enters its queues, or waits for others, or an equal one answers it."""
         if job.reuse is not None:
             self._reuse.require_enabled()
-        request = self._fill_in(admitted, found)
+        request = found.fill_in(self._table, admitted.request, beside_bytes=len(admitted.alternatives.encode()))
         if job.reuse is None or found.awaited or admitted.array is not None:
             sweep = admitted.array.sweep if admitted.array is not None else ""
             writes = transitions.enqueue(job, request, admitted.alternatives, found.awaited, sweep=sweep)
             return Entry(job=job, writes=tuple(writes))
-        return self._reuse.accept(job, request, admitted.alternatives, caller, configuration.access_rules())
+        access = context.configuration.access_rules()
+        return self._reuse.accept(job, request, admitted.alternatives, context.caller, access)
 
-    def _fill_in(self, admitted: Admitted, found: Resolved) -> str:
-        """The request to store: with the outputs of the jobs that have completed already.
-
-        Those of the others are tried, so that what cannot be filled in is refused now.
-        """
-        filled, beside_bytes = admitted.request, len(admitted.alternatives.encode())
-        try:
-            for job in found.completed:
-                filled = fill_in_outputs(self._table, filled, job, beside_bytes=beside_bytes)
-            tried = filled
-            for job in found.awaited:
-                tried = fill_in_outputs(self._table, tried, job, beside_bytes=beside_bytes)
-        except OutputsUnusable as error:
-            message = f"cannot be filled in: {error}"
-            raise InvalidRequest(
-                f"InputDataConfig {message}", [FieldError(field="InputDataConfig", message=message)]
-            ) from None
-        return filled
-
-    def _known(self, known: JobRecord, admitted: Admitted, caller: Caller, key: str | None) -> SubmittedJob:
+    def _known(self, known: JobRecord, admitted: Admitted, context: SubmissionContext) -> SubmittedJob:
         """The job that is in the queue by the name of a request, if that request made it."""
         # The answer does not say whether a request equals another owner's, as that would reveal what is redacted.
-        if known.owner != caller.arn or known.request_digest != admitted.digest:
+        if known.owner != context.caller.arn or known.request_digest != admitted.digest:
             raise NameInUse(
                 f"another request is in the queue as `{admitted.name}` ({known.job_state}): choose a new name",
                 [FieldError(field="TrainingJobName", message="is the name of another job in the queue")],
             ) from None
         # The first call may have died before it sent the wake-up.
         self._wake("submitted again")
-        return SubmittedJob(job=known, created=False, new=key is not None and known.idempotency_key == key)
-
-    def _require_usable_plans(self, admitted: Admitted, configuration: Configuration) -> None:
-        pools = training_plans.plan_pools(admitted.all_demands)
-        if pools:
-            plans = find_plans(self._table, pools)
-            training_plans.require_usable(admitted.all_demands, plans, configuration, self._clocks.training_ms())
+        is_same_call = context.key is not None and known.idempotency_key == context.key
+        return SubmittedJob(job=known, created=False, new=is_same_call)
 
     def places(self, submitted: Sequence[SubmittedJob], context: SubmissionContext) -> list[JobView[JobRecord]]:
         """The submitted jobs with their positions, in the order given; those found in the queue are explained.

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from headway_service.admission.admit import admit
 from headway_service.config.authorization import Caller
 from headway_service.errors import QueueFull, RequestError, RetryLater
 from headway_service.jobs.position import JobView
@@ -63,8 +64,8 @@ def submit_all(
     """
     wakes: list[str] = []
     batch_submitter = submitter(wakes.append)
-    context = batch_submitter.context(caller, len(requests))
-    batch = _Batch(batch_submitter, caller, key, call, context)
+    context = batch_submitter.context(caller, key, len(requests))
+    batch = _Batch(batch_submitter, call, context)
     try:
         for place, request in enumerate(requests):
             if remaining_ms() < BATCH_RESERVE_MS:
@@ -85,15 +86,11 @@ def submit_all(
 class _Batch:
     """The results of the requests of a batch, by their places; those of a group come when it is written."""
 
-    def __init__(
-        self, submitter: Submitter, caller: Caller, key: str | None, call: str, context: SubmissionContext
-    ) -> None:
+    def __init__(self, submitter: Submitter, call: str, context: SubmissionContext) -> None:
         self._submitter = submitter
-        self._caller = caller
-        self._key = key
         self._call = call
         self._context = context
-        self._group = SubmissionGroup(submitter, caller, key, context)
+        self._group = SubmissionGroup(submitter, context)
         self._results: dict[int, SubmittedJob | RequestError] = {}
         self._names: dict[int, str | None] = {}
 
@@ -101,21 +98,21 @@ class _Batch:
         """Submit a request, or prepare it to be written with others."""
         self._names[place] = job_named_in(request)
         try:
-            admitted = self._submitter.admit(read(request), self._caller, self._context)
+            admitted = admit(read(request), self._context.configuration, self._context.caller)
             if not stands_alone(admitted):
                 # It may depend on a job of the group.
                 self.write()
-                self._results[place] = self._submitter.enter(admitted, self._caller, self._key, self._context)
+                self._results[place] = self._submitter.enter(admitted, self._context)
                 return
             if not self._group.may_join(admitted):
                 self.write()
             try:
-                prepared = self._submitter.prepare(admitted, self._caller, self._key, self._context)
+                prepared = self._submitter.prepare(admitted, self._context)
             except QueueFull:
                 # The group may hold jobs that are in the queue already. And a repeated call gets the same answer, even
                 # if its job was the last that fitted.
                 self.write()
-                self._results[place] = self._submitter.enter(admitted, self._caller, self._key, self._context)
+                self._results[place] = self._submitter.enter(admitted, self._context)
             else:
                 self._group.add(place, prepared)
         except RequestError as error:
@@ -132,7 +129,7 @@ class _Batch:
     def refuse(self, place: int, error: RequestError) -> None:
         """Refuse a request; one that no time was left for was not looked at, and is not logged."""
         if place in self._names:
-            log_refusal(error, caller=self._caller.arn, call=self._call, job=self._names[place])
+            log_refusal(error, caller=self._context.caller.arn, call=self._call, job=self._names[place])
         self._results[place] = error
 
     def results(self) -> list[SubmittedJob | RequestError]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from headway_service.admission.admitted import Admitted
-from headway_service.config.authorization import Caller
 from headway_service.errors import Conflict, RequestError, RetryLater
 from headway_service.jobs.submit import PreparedJob, SubmissionContext, SubmittedJob, Submitter
 from headway_service.ports.table import MAX_TRANSACTION_WRITES
@@ -24,15 +23,11 @@ class SubmissionGroup:
 
     Args:
         submitter: writes them.
-        caller: their owner.
-        key: the idempotency key of the call, if it has one.
-        context: what they were checked against.
+        context: what they have in common.
     """
 
-    def __init__(self, submitter: Submitter, caller: Caller, key: str | None, context: SubmissionContext) -> None:
+    def __init__(self, submitter: Submitter, context: SubmissionContext) -> None:
         self._submitter = submitter
-        self._caller = caller
-        self._key = key
         self._context = context
         self._jobs: dict[str, tuple[int, PreparedJob]] = {}
         self._writes = self._bytes = 0
@@ -47,7 +42,7 @@ class SubmissionGroup:
         )
 
     def add(self, place: int, prepared: PreparedJob) -> None:
-        """Add a job that the group :meth:`takes`; ``place`` is that of its request in the batch."""
+        """Add a job that :meth:`may_join`; ``place`` is that of its request in the batch."""
         self._jobs[prepared.job.job_name] = (place, prepared)
         self._writes += len(prepared.writes)
         self._bytes += _size_of(prepared.admitted)
@@ -78,7 +73,7 @@ class SubmissionGroup:
         """Submit a job by itself."""
         self._context.limits.forget(prepared.job)
         try:
-            return self._submitter.enter(prepared.admitted, self._caller, self._key, self._context)
+            return self._submitter.enter(prepared.admitted, self._context)
         except RequestError as error:
             return error
 

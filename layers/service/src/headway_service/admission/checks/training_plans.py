@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
 from headway.pool_names import is_of_plan
 from headway_service.admission.checks.draft import Draft
@@ -33,13 +33,16 @@ def plan_pools(demand: Collection[str]) -> list[str]:
 
 
 def require_usable(
-    demand: Mapping[str, int], plans: Iterable[PlanRecord], configuration: Configuration, now_ms: int
+    demand: Mapping[str, int],
+    find: Callable[[Sequence[str]], Iterable[PlanRecord]],
+    configuration: Configuration,
+    now_ms: int,
 ) -> None:
-    """Refuse a demand that the plans, as SageMaker described them last, can never satisfy again.
+    """Refuse a demand that training plans, as SageMaker described them last, can never satisfy again.
 
     Args:
         demand: the instances per pool.
-        plans: the plans of these pools, as far as they are known. One that is not described yet may satisfy it.
+        find: reads the plans of pools, as far as they are known. One that is not described yet may satisfy it.
         configuration: the configuration in force.
         now_ms: the training time, ms.
 
@@ -47,7 +50,7 @@ def require_usable(
         InvalidRequest: a plan has ended, or the queue cannot use it.
         ImpossibleDemand: a plan never has so many instances.
     """
-    for plan in plans:
+    for plan in find(plan_pools(demand)):
         if plan.is_over:
             message = f"cannot be used, as {plan.clause}: name another plan, or none"
             raise InvalidRequest(f"{_FIELD} {message}", [FieldError(field=_FIELD, message=message)])

@@ -49,12 +49,3 @@ def key(request: TrainingRequest, configuration: Configuration) -> str:
         configuration: the configuration in force.
     """
     return warm_key(request.raw) if configuration.kept_warm_pools is not None else ""
-
-
-def keep_s(request: TrainingRequest, configuration: Configuration) -> int:
-    """For how long the instances of an admitted request are kept, s; 0 if not at all.
-
-    Args:
-        configuration: the configuration in force.
-    """
-    return request.keep_alive_s if key(request, configuration) else 0
