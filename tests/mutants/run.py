@@ -135,6 +135,7 @@ MODULES: Mapping[str, Target] = {
         without=_SLOW,
     ),
     "observer": _service(
+        "tracking/ends.py",
         "tracking/observer.py",
         more=("tracking/test_observer", "tracking/test_reconciler", "monitoring/test_utilization_monitor"),
         without=(*_SLOW, "scheduling/test_teams"),

@@ -19,6 +19,7 @@ from headway_service.store.records.capacity.ledger import ReservationRecord
 from headway_service.store.records.job import EndedAttempt, JobRecord, request_item, request_key
 from headway_service.store.records.listed_job import Usage
 from headway_service.store.repository import MAX_TRIES
+from headway_service.tracking.ends import End
 from headway_service.tracking.observer import StatusOutcome
 from tests.service.world import DAY_S, P5, World, on, request
 
@@ -450,17 +451,17 @@ def test_an_end_is_logged_and_counted(
     assert '"outcome":"completed"' in capsys.readouterr().out
 
 
-END = (JobTrigger.COMPLETE, Reason(code=ReasonCode.COMPLETED, message="x"))
+END = End(trigger=JobTrigger.COMPLETE, reason=Reason(code=ReasonCode.COMPLETED, message="x"))
 
 
 def test_an_attempt_whose_job_is_gone_or_has_another_attempt_is_a_conflict(world: World) -> None:
     record = found(world)
     change_job(world, live_attempt="a.2")
     with pytest.raises(Conflict):
-        world.observer.end(record, *END, None, world.clock())
+        world.observer.end(record, END, None, world.clock())
     world.table.write([Delete(key=JobRecord.key("a"))])
     with pytest.raises(Conflict):
-        world.observer.end(record, *END, None, world.clock())
+        world.observer.end(record, END, None, world.clock())
     assert world.table.get(AttemptRecord.key("a")) is not None
 
 

@@ -29,6 +29,7 @@ from headway_service.store import transitions
 from headway_service.store.records.capacity.attempt import AttemptRecord, StopCause
 from headway_service.store.records.job import JobRecord
 from headway_service.store.repository import find_attempt, find_job, find_rogue_job, retry_on_conflict
+from headway_service.tracking.ends import End
 from headway_service.tracking.observer import Observer
 
 _PREEMPTED = (JobTrigger.PREEMPTED_ENDED, ReasonCode.RETURNED_TO_LINE)
@@ -83,11 +84,12 @@ class Conclusions:
             case Found():
                 self._adopt(attempt, proof.status, now_ms)
             case Refused():
-                self._observer.end(attempt, JobTrigger.FAIL, reasons.launch_refused(proof.error), None, now_ms)
+                end = End(trigger=JobTrigger.FAIL, reason=reasons.launch_refused(proof.error))
+                self._observer.end(attempt, end, None, now_ms)
             case Missing() if attempt.stop_cause is not None:
                 trigger, code = _CANCELED.get(attempt.stop_cause, _PREEMPTED)
                 reason = reasons.stopped_before_launch(code, why=attempt.stop_reason)
-                self._observer.end(attempt, trigger, reason, None, now_ms)
+                self._observer.end(attempt, End(trigger=trigger, reason=reason), None, now_ms)
             case Missing() | NameInUse() | NotLaunched():
                 self._put_back(attempt, proof, now_ms)
             case Open():
