@@ -15,10 +15,10 @@ from bench.scenarios.cost import ASSUMED_CALL_MS
 from headway_sandbox.inprocess.deployment import SimulatedDeployment
 from headway_sandbox.inprocess.lambda_loader import event, http_event
 from headway_service.config.document import MAX_WAITING
+from headway_service.launching.thread_calls import thread_calls
 from headway_service.ports.parallel_calls import ParallelCalls
 from headway_service.ports.table import Item, Key, Write
 from headway_service.testing.memory_table import MemoryTable
-from headway_service.thread_calls import thread_calls
 
 _INVOCATION_MS = 900_000
 """Longer than Lambda's 30 s, so that one tick starts all jobs also if it launches one after the other."""

@@ -27,8 +27,8 @@ from bench.metering.partitions import READ, WRITTEN
 from bench.queues.timed_queue import TimedQueue
 from bench.queues.waiting_aws import WaitingQueue
 from bench.queues.warm import percentile
+from headway_service.bootstrap.settings import Settings
 from headway_service.observability.logging import logger
-from headway_service.settings import Settings
 
 AT_ONCE = (1, Settings(table="", configuration_parameter="", retention_s=0).launches_at_once)
 """One launch at a time, and as many at once as a deployment has unless it says otherwise."""

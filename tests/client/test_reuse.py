@@ -18,7 +18,7 @@ from headway_client.http.api import HeadwayApi
 from headway_client.job_sentences import job_sentence
 from headway_client.reuse import with_reuse
 from headway_client.sagemaker_sdk.training_queue import TrainingQueue
-from headway_service.settings import Settings
+from headway_service.bootstrap.settings import Settings
 from headway_service.store.records.dependency import EndedJobRecord
 from headway_service.store.records.job import EndedAttempt, JobRecord
 from headway_service.store.repository import get_job

@@ -15,12 +15,12 @@ from headway_sandbox.inprocess.lambda_loader import event
 from headway_service.accounting.consumer import UsageConsumer
 from headway_service.admission.queues.recounts import QueueRecounts
 from headway_service.bootstrap.schedule import ScheduleContainer
+from headway_service.bootstrap.settings import Settings
 from headway_service.digest.weekly import WeeklyDigests
 from headway_service.early_stopping.stopper import EarlyStopper
 from headway_service.errors import RetryLater
 from headway_service.launching.report import TickReport
 from headway_service.monitoring.utilization_monitor import UtilizationMonitor
-from headway_service.settings import Settings
 from tests.functions.conftest import ANY_VERSION, CONTEXT, Functions, state_change
 from tests.service.world import on, request
 

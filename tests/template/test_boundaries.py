@@ -78,7 +78,7 @@ BREACHES = {
         "layers/core/src/headway/scheduling/lost_work/lost.py",
         "headway.scheduling.preemption",
     ),
-    "service": ("layers/service/src/headway_service/settings.py", "headway_service.store"),
+    "service": ("layers/service/src/headway_service/response_check.py", "headway_service.store"),
     "stored records": (
         "layers/service/src/headway_service/store/records/job.py",
         "headway_service.store.records.capacity.attempt",

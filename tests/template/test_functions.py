@@ -6,7 +6,7 @@ import re
 import pytest
 
 from headway_sandbox.inprocess.lambda_functions import ENVIRONMENT
-from headway_service.settings import MAX_LAUNCHES_AT_ONCE, Settings
+from headway_service.bootstrap.settings import MAX_LAUNCHES_AT_ONCE, Settings
 from tests.template.conditions import deployed
 
 FUNCTIONS = (

@@ -9,12 +9,12 @@ import time
 
 from headway_sandbox.emulator import training_time
 from headway_sandbox.sagemaker.clock import Clock
-from headway_service import clocks
+from headway_service.bootstrap import clocks
 
 _READ = """
 import json
 from headway_service.bootstrap.container import Container
-from headway_service.settings import Settings
+from headway_service.bootstrap.settings import Settings
 from headway_sandbox.inprocess.lambda_functions import ENVIRONMENT
 container = Container(Settings.of(ENVIRONMENT))
 print(json.dumps([container.clocks.machine_ms(), container.clocks.training_ms(), container.clocks.machine_ms()]))

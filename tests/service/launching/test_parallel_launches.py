@@ -18,12 +18,12 @@ from headway_service.errors import Conflict, RetryLater
 from headway_service.launching.backoff import FIRST_BACK_OFF_S, MAX_BACK_OFF_S
 from headway_service.launching.executor import RESERVED_MS
 from headway_service.launching.launcher import ONE_AT_A_TIME_S
+from headway_service.launching.thread_calls import thread_calls
 from headway_service.ports.table import Write
 from headway_service.sagemaker_api.visibility import VISIBLE_AFTER_S
 from headway_service.store.ledger import read_ledger
 from headway_service.store.repository import MAX_TRIES
 from headway_service.testing.inline_calls import InlineCalls, make_call
-from headway_service.thread_calls import thread_calls
 from tests.service.world import DAY_S, INVOCATION_S, P5, ROOT, World, on
 
 G5 = "ml.g5.xlarge"

@@ -1,8 +1,8 @@
 """The training time of the queue's functions, which run in processes of their own.
 
-`headway_service.clocks` is the module by which the functions read the time. Each process of a function gets another one
-in its place, in which training time runs at the sandbox's speed and machine time is the machine's. So the functions'
-code is the deployed one.
+`headway_service.bootstrap.clocks` is the module by which the functions read the time. Each process of a function gets
+another one in its place, in which training time runs at the sandbox's speed and machine time is the machine's. So the
+functions' code is the deployed one.
 
 Written for the ministack version in `patches.VERSION`.
 """
@@ -14,7 +14,7 @@ from __future__ import annotations
 from headway_sandbox.emulator.patches import module
 from headway_sandbox.sagemaker.clock import Clock
 
-MODULE = "headway_service.clocks"
+MODULE = "headway_service.bootstrap.clocks"
 
 _SOURCE = """
 def _headway_clocks():

@@ -26,6 +26,7 @@ from headway_service.bootstrap.api import ApiContainer
 from headway_service.bootstrap.patrol import PatrolContainer
 from headway_service.bootstrap.reconcile import ReconcileContainer
 from headway_service.bootstrap.schedule import ScheduleContainer
+from headway_service.bootstrap.settings import Settings
 from headway_service.bootstrap.tell import TellContainer
 from headway_service.bootstrap.watch import WatchContainer
 from headway_service.errors import Conflict, RetryLater
@@ -41,7 +42,6 @@ from headway_service.ports.table import Table
 from headway_service.ports.training_jobs import AllTrainingJobs
 from headway_service.ports.training_metrics import TrainingMetrics
 from headway_service.ports.training_plans import TrainingPlans
-from headway_service.settings import Settings
 from headway_service.testing.inline_calls import InlineCalls
 from headway_service.testing.memory_config import MemoryConfiguration
 from headway_service.testing.memory_objects import MemoryObjects

@@ -175,8 +175,8 @@ def current() -> Process | None:
 class CooperativeCalls:
     """A :class:`headway_service.ports.parallel_calls.ParallelCalls` in threads of the running process.
 
-    As with :func:`headway_service.thread_calls.thread_calls`, all calls have ended when its context is left. A process
-    that is killed ends at once.
+    As with :func:`headway_service.launching.thread_calls.thread_calls`, all calls have ended when its context is left.
+    A process that is killed ends at once.
     """
 
     def __init__(self) -> None:

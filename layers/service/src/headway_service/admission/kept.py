@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from itertools import chain, islice
 from typing import Any
 
-from headway_service import characters
 from headway_service.admission.arrays import AdmittedArray
 from headway_service.admission.review import MAX_REPORTED_FIELDS
 from headway_service.admission.submission import Submission, as_alternatives
 from headway_service.errors import InvalidRequest, RequestTooLarge
+from headway_service.sagemaker_api import characters
 
 MAX_REQUEST_BYTES = 400_000
 """The largest request, as canonical JSON: what fits into one DynamoDB item (400 KiB) beside its keys."""

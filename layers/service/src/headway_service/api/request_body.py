@@ -8,8 +8,8 @@ from dataclasses import replace
 from itertools import islice
 from typing import Any
 
-from headway_service import characters
 from headway_service.errors import FieldError, InvalidRequest, UnsupportedMediaType
+from headway_service.sagemaker_api import characters
 
 MAX_DEPTH = 32
 """Objects and lists inside each other. The deepest that SageMaker, the policy and a batch take has 10."""

@@ -7,7 +7,7 @@ import botocore
 from botocore.config import Config
 
 from headway_service import __version__
-from headway_service.settings import MAX_LAUNCHES_AT_ONCE
+from headway_service.bootstrap.settings import MAX_LAUNCHES_AT_ONCE
 
 CALL_LIMITS = Config(
     connect_timeout=2,

@@ -16,7 +16,8 @@ from headway_service.aws.dynamodb_table import DynamoDBTable
 from headway_service.aws.error_codes import FAILED_CALLS
 from headway_service.aws.ssm_config_store import ParameterStore
 from headway_service.bootstrap.clients import OWN_REQUESTS, WAKE_GROUP
-from headway_service.clocks import machine_time_ms, training_time_ms
+from headway_service.bootstrap.clocks import machine_time_ms, training_time_ms
+from headway_service.bootstrap.settings import Settings
 from headway_service.config.document import Configuration
 from headway_service.invocation import Invocation
 from headway_service.observability.logging import logger
@@ -25,7 +26,6 @@ from headway_service.ports.clocks import Clocks
 from headway_service.ports.config_store import ConfigurationStore
 from headway_service.ports.table import Table
 from headway_service.response_check import check_answers
-from headway_service.settings import Settings
 
 if TYPE_CHECKING:
     from mypy_boto3_sqs import SQSClient

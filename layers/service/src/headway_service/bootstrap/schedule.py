@@ -10,9 +10,9 @@ from headway_service.bootstrap.reuse import ReuseContainer
 from headway_service.bootstrap.tracking import TrackingContainer
 from headway_service.launching.launcher import Launcher
 from headway_service.launching.report import TickReport
+from headway_service.launching.thread_calls import thread_calls
 from headway_service.ports.parallel_calls import ParallelCalls
 from headway_service.scheduling.tick import Scheduler
-from headway_service.thread_calls import thread_calls
 
 
 class ScheduleContainer(TrackingContainer, ReuseContainer):

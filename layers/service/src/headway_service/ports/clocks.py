@@ -1,4 +1,4 @@
-"""The two times of the service (:mod:`headway_service.clocks`)."""
+"""The two times of the service (:mod:`headway_service.bootstrap.clocks`)."""
 
 from __future__ import annotations
 

@@ -12,9 +12,9 @@ from headway_sandbox.sagemaker.capacity.training_plan import Block, TrainingPlan
 from headway_sandbox.sagemaker.request_builder import G5, P5, training_request
 from headway_sandbox.sagemaker.run_script import GPU_UTILIZATION
 from headway_service.accounting.records import add_figures
+from headway_service.bootstrap.settings import MAX_LAUNCHES_AT_ONCE
 from headway_service.ports.table import Delete, Key, Put
 from headway_service.sagemaker_api.visibility import VISIBLE_AFTER_S
-from headway_service.settings import MAX_LAUNCHES_AT_ONCE
 from headway_service.store import transitions
 from headway_service.store.ledger import read_ledger, read_pools
 from headway_service.store.records.capacity.ledger import PauseRecord

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from headway_sandbox.inprocess.lambda_functions import ENVIRONMENT
-from headway_service.settings import MAX_LAUNCHES_AT_ONCE, MissingSetting, Settings
+from headway_service.bootstrap.settings import MAX_LAUNCHES_AT_ONCE, MissingSetting, Settings
 
 
 @pytest.mark.parametrize("number", [1, MAX_LAUNCHES_AT_ONCE])

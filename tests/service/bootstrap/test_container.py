@@ -17,8 +17,8 @@ from headway_sandbox.inprocess.deployment import AllFunctions
 from headway_sandbox.inprocess.lambda_functions import ENVIRONMENT
 from headway_sandbox.inprocess.stub_client import offline_session
 from headway_service import __version__
+from headway_service.bootstrap.settings import MAX_LAUNCHES_AT_ONCE, Settings
 from headway_service.errors import UnreadableAnswer
-from headway_service.settings import MAX_LAUNCHES_AT_ONCE, Settings
 from tests.service.world import request
 
 

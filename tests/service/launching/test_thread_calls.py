@@ -11,9 +11,9 @@ from time import sleep
 
 import pytest
 
+from headway_service.launching.thread_calls import thread_calls
 from headway_service.ports.parallel_calls import ParallelCalls
 from headway_service.testing.inline_calls import InlineCalls
-from headway_service.thread_calls import thread_calls
 
 MAKERS: dict[str, Callable[[], AbstractContextManager[ParallelCalls]]] = {
     "threads": lambda: thread_calls(2),
