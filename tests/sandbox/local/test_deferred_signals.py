@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -96,7 +97,7 @@ def test_a_signal_during_the_start_of_a_server_kills_it(monkeypatch: pytest.Monk
             calls.append("waited for")
 
     monkeypatch.setattr(subprocess, "Popen", Server)
-    settings = manager.Settings(state_dir=tmp_path, sources=Checkout.here(), sources_hash="x")
+    settings = manager.Settings(state_dir=tmp_path, sources=replace(Checkout.here(), code_name="x"))
     with pytest.raises(Ended):
         manager._start_server(Path(sys.executable), settings, 1, Administrator(access_key="AKIA", secret_key="secret"))
     assert calls == ["started", "killed", "waited for"]

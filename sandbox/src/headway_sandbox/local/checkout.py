@@ -15,9 +15,15 @@ _SOURCES = ("template.yaml", "functions", "layers")
 
 @dataclass(frozen=True, kw_only=True)
 class Checkout:
-    """A checkout of Headway's repository."""
+    """A checkout of Headway's repository.
+
+    Attributes:
+        root: its folder.
+        code_name: what the record of the functions' calls names the deployed code; empty for the hash of it.
+    """
 
     root: Path
+    code_name: str = ""
 
     @classmethod
     def here(cls) -> Checkout:
@@ -87,5 +93,5 @@ class Checkout:
         return hash_with_interpreter(self.code_hash(), self.sandbox_python())
 
     def code_hash(self) -> str:
-        """Return a hash of the template and the deployed code."""
-        return hash_of({name: self.root / name for name in _SOURCES})
+        """Return a hash of the template and the deployed code, or the name that it has."""
+        return self.code_name or hash_of({name: self.root / name for name in _SOURCES})

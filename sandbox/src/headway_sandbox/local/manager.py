@@ -72,8 +72,6 @@ class Settings:
     """False: the services without the queue."""
     sources: Sources
     """What is deployed."""
-    sources_hash: str | None = None
-    """Hash of the deployed sources in the record of the functions' calls; None: that of `sources`."""
     report: Callable[[str], None] = lambda _line: None
     """Called with a line for each step."""
 
@@ -236,7 +234,7 @@ def _start_server(python: Path, settings: Settings, port: int, key: Administrato
     command = [
         str(python), "-m", "headway_sandbox", "serve", "--port", str(port), "--state-dir", str(state),
         "--region", REGION, "--account", ACCOUNT, *(["--speed", str(settings.speed)] if settings.speed else []),
-        "--durations", json.dumps(durations), "--sources", settings.sources_hash or settings.sources.code_hash(),
+        "--durations", json.dumps(durations), "--sources", settings.sources.code_hash(),
     ]  # fmt: skip
     if settings.training is not None:
         command += ["--train", json.dumps(settings.training.to_document())]

@@ -35,7 +35,6 @@ class Sandbox:
         relays: Whether it has a socket for training jobs even if it runs none itself.
         parameters: Template parameters, in addition to the sandbox's own.
         sources: What is deployed; None: this checkout, or the installed package.
-        sources_hash: Hash of the deployed sources in the record of the functions' calls; None: that of `sources`.
     """
 
     def __init__(
@@ -49,7 +48,6 @@ class Sandbox:
         relays: bool = False,
         parameters: Mapping[str, str] | None = None,
         sources: Sources | None = None,
-        sources_hash: str | None = None,
     ) -> None:
         self._temporary = state_dir is None
         folder = state_dir or Path(tempfile.mkdtemp(prefix="headway-sandbox-"))
@@ -63,7 +61,6 @@ class Sandbox:
             parameters=parameters,
             deploys=deploy,
             sources=sources or here(),
-            sources_hash=sources_hash,
         )
         self._info: SandboxInfo | None = None
 

@@ -26,6 +26,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -238,21 +239,26 @@ async def _serve(
     await patches.serve(door, addresses=[f"{HOST}:{port}", *relay], stop=stop)
 
 
-def _training_runs(fleet: FakeSageMaker, settings: TrainingSettings | None, *, state: Path, port: int) -> TrainingRuns:
-    """Return what runs the scripts of training jobs, with the emulator's logs, metrics and roles."""
-    region = fleet.settings.region
+@dataclass(frozen=True, slots=True)
+class _EmulatorTelemetry:
+    """The emulator's logs and metrics."""
 
-    def write_log(stream: str, time_s: float, text: str) -> None:
-        logs.write(container_logs.GROUP, stream, [(time_s, text)], region=region)
+    region: str
 
-    def write_metric(job: str, name: str, value: float, time_s: float) -> None:
+    def log(self, stream: str, time_s: float, text: str) -> None:
+        logs.write(container_logs.GROUP, stream, [(time_s, text)], region=self.region)
+
+    def metric(self, job: str, name: str, value: float, time_s: float) -> None:
         point = (name, {SCRIPT_DIMENSION: job}, time_s, value)
-        cloudwatch.record(utilization.NAMESPACE, SCRIPT_UNIT, [point], region=region)
+        cloudwatch.record(utilization.NAMESPACE, SCRIPT_UNIT, [point], region=self.region)
 
-    def write_utilization(host: str, percent: Mapping[str, float], time_s: float) -> None:
+    def utilization(self, host: str, percent: Mapping[str, float], time_s: float) -> None:
         points = [(name, {utilization.DIMENSION: host}, time_s, value) for name, value in percent.items()]
-        cloudwatch.record(utilization.NAMESPACE, utilization.UNIT, points, region=region)
+        cloudwatch.record(utilization.NAMESPACE, utilization.UNIT, points, region=self.region)
 
+
+def _training_runs(fleet: FakeSageMaker, settings: TrainingSettings | None, *, state: Path, port: int) -> TrainingRuns:
+    """Return what runs the scripts of training jobs, with the emulator's roles."""
     return TrainingRuns(
         fleet,
         settings,
@@ -260,9 +266,7 @@ def _training_runs(fleet: FakeSageMaker, settings: TrainingSettings | None, *, s
         port=port,
         relay=state / RELAY,
         credentials=patches.role_credentials,
-        write_log=write_log,
-        write_metric=write_metric,
-        write_utilization=write_utilization,
+        telemetry=_EmulatorTelemetry(fleet.settings.region),
     )
 
 

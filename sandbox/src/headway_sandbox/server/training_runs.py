@@ -15,7 +15,7 @@ from asyncio.subprocess import PIPE, Process
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from headway_sandbox.sagemaker.service import FakeSageMaker
 from headway_sandbox.sagemaker.training_job import TrainingJob
@@ -34,9 +34,19 @@ _log = logging.getLogger("headway.sandbox")
 _LONGEST_MESSAGE_BYTES = 2**20
 
 Credentials = Callable[[str, str], tuple[str, str, str]]
-WriteLog = Callable[[str, float, str], None]
-WriteMetric = Callable[[str, str, float, float], None]
-WriteUtilization = Callable[[str, Mapping[str, float], float], None]
+
+
+class Telemetry(Protocol):
+    """Where the output and the figures of training jobs are written. All times are machine time, s."""
+
+    def log(self, stream: str, time_s: float, text: str) -> None:
+        """Write a line of output to a log stream."""
+
+    def metric(self, job: str, name: str, value: float, time_s: float) -> None:
+        """Write the value of a metric that a script reports."""
+
+    def utilization(self, host: str, percent: Mapping[str, float], time_s: float) -> None:
+        """Write the utilization of a host, percent by metric; `host` is its name in CloudWatch."""
 
 
 class TrainingRuns:
@@ -49,9 +59,7 @@ class TrainingRuns:
         port: Port of the AWS endpoint.
         relay: The server's socket for training jobs.
         credentials: Returns credentials of a role, for the session of a job.
-        write_log: Writes a line of output: log stream, machine time in s, text.
-        write_metric: Writes the value of a metric: job, metric, value, machine time in s.
-        write_utilization: Writes the utilization of a host: its name in CloudWatch, percent by metric, machine time.
+        telemetry: Where their output and figures are written.
     """
 
     def __init__(
@@ -63,9 +71,7 @@ class TrainingRuns:
         port: int,
         relay: Path,
         credentials: Credentials,
-        write_log: WriteLog,
-        write_metric: WriteMetric,
-        write_utilization: WriteUtilization,
+        telemetry: Telemetry,
     ) -> None:
         self._fleet = fleet
         self._settings = settings
@@ -73,9 +79,7 @@ class TrainingRuns:
         self._port = port
         self._relay = relay
         self._credentials = credentials
-        self._write_log = write_log
-        self._write_metric = write_metric
-        self._write_utilization = write_utilization
+        self._telemetry = telemetry
         self.changed: Callable[[], None] = lambda: None
         """Called when a job may have changed."""
         self._runs: dict[str, _Run] = {}
@@ -170,14 +174,14 @@ class TrainingRuns:
         clock = self._fleet.settings.clock
         match message:
             case {"kind": "log", "host": host, "time": time_s, "text": text}:
-                self._write_log(f"{job.name}/algo-{host}-{int(run.started_s * 1000)}", time_s, text)
+                self._telemetry.log(f"{job.name}/algo-{host}-{int(run.started_s * 1000)}", time_s, text)
                 return
             case {"kind": "metric", "name": name, "value": value, "time": time_s}:
-                self._write_metric(job.name, name, value, time_s)
+                self._telemetry.metric(job.name, name, value, time_s)
                 self._fleet.put_metric(job.name, name, value, at=clock.training_time(time_s))
                 return
             case {"kind": "utilization", "host": host, "percent": percent, "time": time_s}:
-                self._write_utilization(f"{job.name}/algo-{host}", percent, time_s)
+                self._telemetry.utilization(f"{job.name}/algo-{host}", percent, time_s)
                 return
             case {"kind": "restored" | "checkpoint"}:  # for rehearsals
                 return

@@ -14,6 +14,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from random import SystemRandom
 
@@ -71,8 +72,8 @@ def play(*, old: str | None = None, seed: int = 0, short: bool = False, tell: Te
         before, after = _builds(checkout, folder, old)
         plan = Plan(old=before, new=after, folder=folder, seed=seed, short=short)
         # The permissions of another version's functions prove nothing about the current ones.
-        sources = f"from {old}" if old else None
-        with Sandbox(deploy=False, speed=SPEED, durations=DURATIONS, sources_hash=sources) as sandbox:
+        sources = replace(checkout, code_name=f"from {old}" if old else "")
+        with Sandbox(deploy=False, speed=SPEED, durations=DURATIONS, sources=sources) as sandbox:
             workplace = Workspace(_made(folder / "workplace"), checkout=checkout, info=sandbox.info)
             story = Scenario(sandbox, workplace, plan, tell=tell)
             try:
