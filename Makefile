@@ -206,6 +206,10 @@ forecasts: .venv/.made ## ask random queues with arrays for COUNT forecasts, and
 crowds: .venv/.made ## make many of each thing that users may create, and show whether each tick decides, and its time; ONLY=key selects some
 	$(VENV)/python -m headway_verification.crowds $(if $(ONLY),--only "$(ONLY)")
 
+.PHONY: fleets
+fleets: .venv/.made ## let 300 to 5,000 JOBS run, with slow calls of SageMaker, and show what each run of the reconciler does, for MINUTES
+	$(VENV)/python -m headway_verification.fleets $(if $(JOBS),--jobs $(JOBS)) $(if $(MINUTES),--minutes $(MINUTES))
+
 .PHONY: mutants
 mutants: .envs/mutants/.made ## mutate the code that keeps the promises, and report mutants that no test kills; MODULE=tick, MUTANTS=--report
 	.envs/mutants/bin/python -m tests.mutants.run $(MODULE) $(MUTANTS)

@@ -152,7 +152,15 @@ class SimulatedDeployment(Generic[TableT]):
         Returns:
             What the handler returns.
         """
-        return _functions.invoke(function, payload, self.container, remaining_ms)
+        return _functions.invoke(function, payload, self.container, lambda: self.remaining_ms(remaining_ms))
+
+    def remaining_ms(self, remaining_ms: int) -> int:
+        """What the Lambda context of an invocation reports: always the same, unless a subclass says otherwise.
+
+        Args:
+            remaining_ms: what it reports at first.
+        """
+        return remaining_ms
 
     def call_api(self, method: str, path: str, body: Any = None) -> tuple[int, Any]:
         """Call the API: the status and the document of its answer.

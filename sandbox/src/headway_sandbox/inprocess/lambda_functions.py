@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import ModuleType
 from typing import Any
 
@@ -31,14 +31,16 @@ class LambdaFunctions:
     def __init__(self) -> None:
         self._idle: dict[str, list[ModuleType]] = defaultdict(list)
 
-    def invoke(self, function: str, payload: Mapping[str, Any], container: Container, remaining_ms: int) -> Any:
+    def invoke(
+        self, function: str, payload: Mapping[str, Any], container: Container, remaining_ms: Callable[[], int]
+    ) -> Any:
         """Run a handler.
 
         Args:
             function: its folder in ``functions/``.
             payload: the event.
             container: the service layer that it uses.
-            remaining_ms: what the Lambda context reports.
+            remaining_ms: returns what the Lambda context reports.
 
         Returns:
             What the handler returns.
@@ -50,7 +52,7 @@ class LambdaFunctions:
         module = idle.pop() if idle else load_handler(function, ENVIRONMENT)
         module.__dict__["container"] = container
         try:
-            answer = module.handler(payload, Context(get_remaining_time_in_millis=lambda: remaining_ms))
+            answer = module.handler(payload, Context(get_remaining_time_in_millis=remaining_ms))
         except Exception:
             idle.append(module)
             raise

@@ -1,0 +1,1 @@
+"""Many jobs that run for days: whether each run of the reconciler does all that it is there for."""
