@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
@@ -112,6 +113,17 @@ def test_nobody_is_preempted_after_the_second_launch_in_a_row(
         return
     with pytest.raises(Violated, match="a is preempted for big, of which 2 launches"):
         preemptions.check(attempts, now_s)
+
+
+@pytest.mark.parametrize(("beside", "breaks"), [({}, True), ({"b": {"demand": {"g5": 1}}}, False)])
+def test_a_victim_that_frees_nothing_for_its_job_may_be_stopped_for_a_pool_that_is_overcommitted(
+    beside: dict[str, Any], breaks: bool
+) -> None:
+    """Both pools of `a` are those of `big`; `b` frees instances for its other alternative."""
+    victims = {name: {**each, "freedFor": "big", "freed": each["demand"]} for name, each in beside.items()}
+    attempts = {"a": {"demand": {"p5": 1, "g5": 1}, "freedFor": "big"}, **victims}
+    with pytest.raises(Violated) if breaks else nullcontext():
+        PreemptionInvariants(Refused(2)).check(attempts, 1000)
 
 
 def test_a_stop_that_began_before_is_none() -> None:

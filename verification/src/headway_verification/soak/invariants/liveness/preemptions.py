@@ -36,7 +36,7 @@ class PreemptionInvariants:
         """
         stopped = {(name, each["freedFor"]) for name, each in attempts.items() if each.get("freedFor")}
         for name, preemptor in stopped - self._seen:
-            freed = (attempts[name].get("freed") or attempts[name]["demand"]).keys()
+            freed = _freed_for(preemptor, attempts) or attempts[name]["demand"].keys()
             for failed in self._launches.failed(preemptor):
                 decided_s = now_s - DECIDED_BEFORE_S
                 in_vain = failed.is_lasting(decided_s) and decided_s > failed.known_s
@@ -45,3 +45,11 @@ class PreemptionInvariants:
                     f"{name} is preempted for {preemptor}, of which {failed.count} launches in a row got no instances",
                 )
         self._seen = stopped
+
+
+def _freed_for(preemptor: str, attempts: _Items) -> set[str]:
+    """Return the pools in which instances are freed for a job.
+
+    Of an attempt that is stopped as its pool has less than is in use, all may be for that, and none for the job.
+    """
+    return {pool for each in attempts.values() if each.get("freedFor") == preemptor for pool in each.get("freed") or {}}
