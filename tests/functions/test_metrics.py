@@ -11,7 +11,6 @@ import pytest
 from headway.refusals import Cause, FailedLaunches
 from headway_sandbox.cloudwatch.embedded_metrics import points
 from headway_sandbox.inprocess.lambda_loader import Context, event
-from headway_service.monitoring.gauges import RESERVED_MS
 from headway_service.observability import emf, metrics
 from headway_service.observability.logging import logger
 from headway_service.observability.metrics import NAMESPACE, Metric
@@ -68,17 +67,17 @@ def test_the_functions_publish_all_metrics_of_the_catalogue_and_no_others(
     assert values["Ended", "preempted"] == 1
 
 
-@pytest.mark.parametrize(("left_ms", "measured"), [(RESERVED_MS, False), (RESERVED_MS + 1, True)])
-def test_the_queue_is_not_measured_by_a_run_that_has_too_little_time_left(
-    functions: Functions, capsys: pytest.CaptureFixture[str], left_ms: int, measured: bool
+def test_the_queue_is_measured_and_the_scheduler_woken_by_a_run_that_has_no_time_for_attempts(
+    functions: Functions, capsys: pytest.CaptureFixture[str]
 ) -> None:
     functions.http("POST", "/jobs", request("a"))
     functions.invoke("schedule", event("schedule"))
     capsys.readouterr()
-    handler = functions.module("reconcile").handler
-    handler(event("reconcile"), Context(get_remaining_time_in_millis=lambda: left_ms))
+    functions.wakes()
+    functions.module("reconcile").handler(event("reconcile"), Context(get_remaining_time_in_millis=lambda: 0))
     found = [each for line in capsys.readouterr().out.splitlines() for each in points(line)]
-    assert any(each.name == metrics.ALLOCATED.name for each in found) is measured
+    assert any(each.name == metrics.ALLOCATED.name for each in found)
+    assert functions.wakes() == ["reconcile"]
 
 
 def test_the_log_of_a_call_has_the_callers_request_id(functions: Functions) -> None:

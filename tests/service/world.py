@@ -221,20 +221,24 @@ class World(SimulatedDeployment[Table]):
     def reconcile(self, after_s: int = 300) -> int:
         """Run reconcile."""
         with isolated_steps() as step:
-            found = reconcile(
+            with step("wake-up"):
+                self.wakes.append("reconcile")
+            return reconcile(
+                read_ledger(self.table),
                 table=self.table,
                 training_jobs=self.training_jobs,
                 training_plans=self.container.training_plans,
                 spot_scores=lambda: self.container.spot_scores,
                 checkpoints=self.container.checkpoint_reads,
                 observer=self.observer,
+                calls=InlineCalls(),
                 clocks=self.clocks,
                 sleep=self.sleep,
                 wake=self.wakes.append,
                 after_s=after_s,
+                left_ms=lambda: 50_000,
                 step=step,
             )
-        return found.ended
 
     def patrol(self, after_s: int = 300) -> int:
         """Run the patrol."""

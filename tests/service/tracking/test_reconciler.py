@@ -17,7 +17,7 @@ from headway_service.ports.training_jobs import TrainingJobSummary
 from headway_service.sagemaker_api.visibility import VISIBLE_AFTER_S
 from headway_service.store.ledger import read_ledger
 from headway_service.store.records.capacity.attempt import AttemptRecord
-from headway_service.tracking import reconciler
+from headway_service.tracking import attempt_checks, reconciler
 from headway_service.tracking.reconciler import MAX_NOTED, is_unchanged
 from headway_service.tracking.training_job_scan import MAX_PAGES, PAGE_INTERVAL_S
 from tests.service.world import World, on, request
@@ -54,6 +54,13 @@ def refuse(world: World, operation: str) -> None:
         return answered(asked, request, now=now)
 
     world.fleet.call = call  # type: ignore[method-assign, assignment]
+
+
+def most(monkeypatch: pytest.MonkeyPatch, count: int) -> None:
+    """A run describes so many attempts at most, one after the other."""
+    for module in (reconciler, attempt_checks):
+        monkeypatch.setattr(module, "MAX_DESCRIBED", count)
+    monkeypatch.setattr(attempt_checks, "DESCRIBED_AT_ONCE", 1)
 
 
 def lists(world: World) -> int:
@@ -167,16 +174,63 @@ def test_no_listing_is_read_if_all_attempts_are_confirmed() -> None:
     assert lists(world) == 0
 
 
-def test_a_sweep_lists_a_limited_number_of_pages_and_describes_the_other_attempts() -> None:
-    world = training("a")
-    for number in range(100 * MAX_PAGES):
+def add_ended(world: World, count: int) -> None:
+    """Training jobs that did not come through the queue, and have ended."""
+    for number in range(count):
         world.fleet.create(request(f"done-{number}"), now=world.now_s)
         world.fleet.finish(f"done-{number}", now=world.now_s)
     world.fleet.advance(world.now_s)
     world.pauses.clear()
+
+
+def test_attempts_are_described_while_the_pages_of_the_list_show_few_of_them() -> None:
+    world = training("a", "b")
+    add_ended(world, 100 * MAX_PAGES)
     minutes(world, 6)
-    assert (lists(world), world.called("DescribeTrainingJob")) == (MAX_PAGES, ["a"])
+    assert (lists(world), world.called("DescribeTrainingJob"), world.pauses) == (1, ["a", "b"], [])
+
+
+def test_the_next_page_is_awaited_if_the_last_one_showed_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reconciler, "WORTH_WAITING", 100)
+    world = training(*(f"job-{number:03}" for number in range(150)), pool=150)
+    minutes(world, 6)
+    assert (lists(world), world.called("DescribeTrainingJob"), world.pauses) == (2, [], [PAGE_INTERVAL_S])
+
+
+def test_a_run_lists_a_limited_number_of_pages(monkeypatch: pytest.MonkeyPatch) -> None:
+    most(monkeypatch, 2)
+    world = training("a", "b", "c", pool=3)
+    add_ended(world, 100 * MAX_PAGES)
+    minutes(world, 5)
+    assert (lists(world), world.called("DescribeTrainingJob")) == (MAX_PAGES, ["a", "b"])
     assert world.pauses == [PAGE_INTERVAL_S] * (MAX_PAGES - 1)
+    # The next run begins with the oldest status.
+    minutes(world, 1)
+    assert world.called("DescribeTrainingJob")[2:] == ["c"]
+
+
+def test_nothing_more_is_described_once_sagemaker_throttles() -> None:
+    world = training(*(f"job-{number}" for number in range(9)), pool=9)
+    refuse(world, "ListTrainingJobs")
+    refuse(world, "DescribeTrainingJob")
+    world.pass_time(AFTER_S + 60, deliver=False)
+    world.reconcile(AFTER_S)
+    assert len(world.called("DescribeTrainingJob")) == attempt_checks.DESCRIBED_AT_ONCE
+
+
+def test_a_tick_is_requested_for_what_was_found_and_only_then() -> None:
+    world = training("a")
+    world.fleet.finish("a", now=world.now_s)
+    world.pass_time(AFTER_S + 60, deliver=False)
+    world.wakes.clear()
+    world.reconcile(AFTER_S)
+    world.reconcile(AFTER_S)
+    assert world.wakes == ["reconcile", "reconcile has found changes", "reconcile"]
+
+
+@pytest.mark.parametrize(("attempts", "seconds"), [(0, 0), (1, 60), (300, 60), (301, 120), (5000, 1020)])
+def test_a_round_takes_a_minute_for_as_many_attempts_as_one_run_describes(attempts: int, seconds: int) -> None:
+    assert attempt_checks.round_s(attempts) == seconds
 
 
 def test_paging_ends_when_all_are_found_and_begins_at_the_oldest() -> None:
@@ -196,7 +250,7 @@ def test_paging_ends_when_all_are_found_and_begins_at_the_oldest() -> None:
 
 
 def test_attempts_that_are_overdue_in_each_run_hide_no_ends_of_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reconciler, "MAX_DESCRIBED", 4)
+    most(monkeypatch, 4)
     monkeypatch.setattr(AttemptRecord, "is_pending_too_long", lambda attempt, _: attempt.job_name.startswith("slow"))
     ending = ("x1", "x2", "x3")
     world = training(*ending, *(f"slow{number}" for number in range(6)), pool=9)
@@ -215,9 +269,14 @@ def test_attempts_that_are_overdue_in_each_run_hide_no_ends_of_others(monkeypatc
 @pytest.mark.parametrize("overdue", [0, 1, 5])
 @pytest.mark.parametrize("others", [0, 1, 5])
 def test_as_many_attempts_are_described_as_may_be(overdue: int, others: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reconciler, "MAX_DESCRIBED", 4)
-    late, silent = ([attempt_of("InProgress", "Training", 0)] * count for count in (overdue, others))
-    assert len(reconciler._described(late, silent)) == min(4, overdue + others)
+    most(monkeypatch, 4)
+    monkeypatch.setattr(AttemptRecord, "is_pending_too_long", lambda attempt, _: attempt.job_name.startswith("slow"))
+    names = [*(f"slow{number}" for number in range(overdue)), *(f"x{number}" for number in range(others))]
+    world = training(*names, pool=10)
+    refuse(world, "ListTrainingJobs")
+    world.pass_time(AFTER_S + 60, deliver=False)
+    world.reconcile(AFTER_S)
+    assert len(world.called("DescribeTrainingJob")) == min(4, overdue + others)
 
 
 @pytest.mark.parametrize("step", ["WarmPoolTracker", "refresh_plans", "refresh_scores", "wake"])
@@ -235,8 +294,12 @@ def test_a_step_that_fails_skips_no_other_and_is_reported(step: str, monkeypatch
     def fail(*_: object, **__: object) -> None:
         raise RetryLater(step)
 
+    def note(name: str) -> bool:
+        done.append(name)
+        return False
+
     for name in ("refresh_plans", "refresh_scores"):
-        monkeypatch.setattr(reconciler, name, lambda *_, name=name: done.append(name))
+        monkeypatch.setattr(reconciler, name, lambda *_, name=name: note(name))
     if step == "wake":
         monkeypatch.setattr(world, "wakes", Failing())
     else:

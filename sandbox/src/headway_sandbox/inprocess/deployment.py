@@ -371,6 +371,10 @@ class SimulatedContainer(AllFunctions):
         """See :class:`AllFunctions`."""
         self._deployment.sleep(seconds)
 
+    def described_at_once(self) -> AbstractContextManager[ParallelCalls]:
+        """See :class:`AllFunctions`."""
+        return self._deployment.make_parallel_calls()
+
     def parallel_calls(self) -> AbstractContextManager[ParallelCalls]:
         """See :class:`AllFunctions`."""
         return self._deployment.make_parallel_calls()

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import heapq
 import io
-from collections.abc import Mapping
-from contextlib import redirect_stdout
+from collections.abc import Callable, Collection, Iterator, Mapping
+from concurrent.futures import Future
+from contextlib import AbstractContextManager, contextmanager, nullcontext, redirect_stdout
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
@@ -13,8 +15,13 @@ from headway_sandbox.inprocess.deployment import SimulatedDeployment
 from headway_sandbox.inprocess.lambda_functions import TIMEOUT_S
 from headway_sandbox.inprocess.lambda_loader import event
 from headway_sandbox.sagemaker.request_builder import training_request
+from headway_service.accounting.records import ProgressRecord
 from headway_service.observability import metrics
+from headway_service.ports.parallel_calls import ParallelCalls
+from headway_service.ports.table import Item, Key
 from headway_service.store.ledger import read_ledger
+from headway_service.testing.inline_calls import InlineCalls, make_call
+from headway_service.tracking.attempt_checks import DESCRIBED_AT_ONCE
 from headway_verification.crowds.slow_table import SlowTable
 
 POOL, ELSEWHERE = "ml.g5.xlarge", "ml.c5.xlarge"
@@ -25,6 +32,19 @@ TRAINS_S = 20 * 86_400
 
 MAX_BATCH = 100
 """Jobs that are submitted together."""
+
+
+class _ReadTable(SlowTable):
+    """A table that notes which items are read by their keys."""
+
+    def __init__(self, wait: Callable[[float], None]) -> None:
+        super().__init__(wait)
+        self.read: set[Key] = set()
+
+    def get(self, key: Key) -> Item | None:
+        """See :class:`SlowTable`."""
+        self.read.add(key)
+        return super().get(key)
 
 
 class TimedOut(BaseException):
@@ -40,7 +60,7 @@ class Run:
         calls: its calls of SageMaker.
         is_waking: whether it has requested a tick.
         has_gauges: whether it has published the gauges.
-        has_sums: whether it has added to the sums of usage.
+        has_sums: whether it has looked for what the sums of usage lack.
         timed_out: whether it was ended by the timeout of the function.
         oldest_s: how long ago SageMaker was asked last about the attempt that it was asked about longest ago, s.
     """
@@ -54,7 +74,36 @@ class Run:
     oldest_s: float
 
 
-class FleetDeployment(SimulatedDeployment[SlowTable]):
+class VirtualThreads:
+    """A :class:`headway_service.ports.parallel_calls.ParallelCalls` whose calls take virtual time beside each other.
+
+    Args:
+        deployment: whose time.
+        threads: how many there are.
+    """
+
+    def __init__(self, deployment: FleetDeployment, threads: int) -> None:
+        self._deployment = deployment
+        #: When each thread is free, and when each call has ended, s.
+        self._free_s = [0.0] * threads
+        self._ended_s: dict[Future[None], float] = {}
+
+    def submit(self, call: Callable[[], None]) -> Future[None]:
+        """See :class:`headway_service.ports.parallel_calls.ParallelCalls`."""
+        outcome: Future[None] = Future()
+        begun_s = heapq.heappop(self._free_s)
+        with self._deployment.aside(begun_s):
+            make_call(call, outcome)
+            self._ended_s[outcome] = self._deployment.now_s
+        heapq.heappush(self._free_s, self._ended_s[outcome])
+        return outcome
+
+    def wait(self, calls: Collection[Future[None]]) -> None:
+        """See :class:`headway_service.ports.parallel_calls.ParallelCalls`."""
+        self._deployment.pass_until(min(self._ended_s[each] for each in calls))
+
+
+class FleetDeployment(SimulatedDeployment[_ReadTable]):
     """A queue in which many jobs run.
 
     Args:
@@ -64,7 +113,7 @@ class FleetDeployment(SimulatedDeployment[SlowTable]):
 
     def __init__(self, size: int, call_s: float) -> None:
         limits = dict.fromkeys(("waitingPerTeam", "waitingPerOwner"), 10_000)
-        super().__init__(SlowTable(self._pass_time), {"pools": {POOL: {"size": size}}, "limits": limits})
+        super().__init__(_ReadTable(self._pass_time), {"pools": {POOL: {"size": size}}, "limits": limits})
         self._call_s = call_s
         self._is_slow = False
         self._ends_s: float | None = None
@@ -103,6 +152,7 @@ class FleetDeployment(SimulatedDeployment[SlowTable]):
             self.invoke("observe", {"detail": detail})
         began_s, self._calls = self.now_s, 0
         self.wakes.clear()
+        self.table.read.clear()
         self.table.is_slow = self._is_slow = True
         self._ends_s = began_s + TIMEOUT_S["reconcile"]
         timed_out = False
@@ -112,16 +162,34 @@ class FleetDeployment(SimulatedDeployment[SlowTable]):
         except TimedOut:
             timed_out = True
         self.table.is_slow, self._is_slow, self._ends_s = False, False, None
-        printed, seen_ms = self._printed.getvalue(), [each.seen_ms for each in read_ledger(self.table).attempts]
+        seen_ms = [each.seen_ms for each in read_ledger(self.table).attempts]
         return Run(
             took_s=self.now_s - began_s,
             calls=self._calls,
             is_waking=bool(self.wakes),
-            has_gauges=f'"{metrics.STARTABLE.name}"' in printed,
-            has_sums=f'"{metrics.UNACCOUNTED.name}"' in printed,
+            has_gauges=f'"{metrics.ALLOCATED.name}"' in self._printed.getvalue(),
+            has_sums=ProgressRecord.KEY in self.table.read,
             timed_out=timed_out,
             oldest_s=(self.machine_clock() - min(seen_ms)) / 1000,
         )
+
+    def make_parallel_calls(self) -> AbstractContextManager[ParallelCalls]:
+        """See :class:`SimulatedDeployment`."""
+        return nullcontext(VirtualThreads(self, DESCRIBED_AT_ONCE) if self._is_slow else InlineCalls())
+
+    @contextmanager
+    def aside(self, begun_s: float) -> Iterator[None]:
+        """Let something take time in another thread, which cannot begin it before a time."""
+        now_s, ends_s = self.now_s, self._ends_s
+        self.now_s, self._ends_s = max(now_s, begun_s), None
+        try:
+            yield
+        finally:
+            self.now_s, self._ends_s = now_s, ends_s
+
+    def pass_until(self, time_s: float) -> None:
+        """Let time pass until then, if that is to come."""
+        self._pass_time(max(0.0, time_s - self.now_s))
 
     def remaining_ms(self, remaining_ms: int) -> int:
         """See :class:`SimulatedDeployment`."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from functools import cached_property
 
 import boto3
@@ -16,8 +17,11 @@ from headway_service.bootstrap.tracking import TrackingContainer
 from headway_service.bootstrap.usage import UsageContainer
 from headway_service.checkpoints.reads import CheckpointReads
 from headway_service.digest.weekly import WeeklyDigests
+from headway_service.launching.thread_calls import thread_calls
+from headway_service.ports.parallel_calls import ParallelCalls
 from headway_service.ports.spot_scores import SpotScores
 from headway_service.ports.training_plans import TrainingPlans
+from headway_service.tracking.attempt_checks import DESCRIBED_AT_ONCE
 
 
 class ReconcileContainer(TrackingContainer, UsageContainer, ObjectsContainer):
@@ -32,6 +36,10 @@ class ReconcileContainer(TrackingContainer, UsageContainer, ObjectsContainer):
     def spot_scores(self) -> SpotScores:
         """EC2's spot placement scores. One try: without an answer there is no score, and the run has other work."""
         return Ec2SpotScores(boto3.client("ec2", config=ONE_TRY))
+
+    def described_at_once(self) -> AbstractContextManager[ParallelCalls]:
+        """Makes the calls of one run that ask SageMaker about attempts."""
+        return thread_calls(DESCRIBED_AT_ONCE)
 
     @property
     def checkpoint_reads(self) -> CheckpointReads:

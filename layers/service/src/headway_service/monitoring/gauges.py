@@ -25,6 +25,7 @@ from headway_service.sagemaker_api.status import STARTING
 from headway_service.scheduling.decide import decide
 from headway_service.store.ledger import Ledger
 from headway_service.store.records.capacity.attempt import AttemptRecord
+from headway_service.tracking.attempt_checks import round_s
 
 STUCK_LAUNCHING_S = 900
 """A launch that is not settled after this time is stuck: longer than the longest back-off of a pool and a lease."""
@@ -37,9 +38,6 @@ STUCK_STOPPING_S = 1800
 
 UNCONFIRMED_S = 900
 """Instances of an attempt whose status SageMaker has not confirmed for longer count as drift."""
-
-RESERVED_MS = 15_000
-"""A run with less time left publishes no gauges."""
 
 _MAX_NAMED = 10
 """Attempts, jobs or pools that one log entry names."""
@@ -166,14 +164,16 @@ def stuck_attempts(attempts: Iterable[AttemptRecord], now_ms: int, machine_ms: i
 def drift_by_pool(ledger: Ledger, machine_ms: int, after_s: int) -> dict[str, int]:
     """Instances by which the ledger and SageMaker seem to differ, for the pools where they do.
 
-    These are: instances of attempts whose status was not confirmed for three times the reconciler's interval; instances
-    of live training jobs with the mark of an attempt that no attempt has; and the difference between a pool's counter
-    and the sum of its allocations and reservations.
+    These are: instances of attempts whose status was not confirmed for three times the reconciler's interval, or for
+    longer than it takes to ask about as many attempts as there are; instances of live training jobs with the mark of an
+    attempt that no attempt has; and the difference between a pool's counter and the sum of its allocations and
+    reservations.
 
     Args:
         after_s: see :func:`gauges`.
     """
-    unheard_ms = machine_ms - max(UNCONFIRMED_S, 3 * after_s) * 1000
+    longest_s = max(UNCONFIRMED_S, 3 * after_s, after_s + 2 * round_s(len(ledger.attempts)))
+    unheard_ms = machine_ms - longest_s * 1000
     found: Counter[str] = Counter()
     for attempt in ledger.attempts:
         if attempt.attempt_state is not AttemptState.LAUNCHING and attempt.seen_ms < unheard_ms:

@@ -125,7 +125,18 @@ class Observer:
         Returns:
             The effect on the queue, as of :meth:`apply_status`.
         """
-        sighting = training_jobs.describe(attempt)
+        return self.apply_answer(attempt, training_jobs.describe(attempt), now_ms)
+
+    def apply_answer(self, attempt: str, sighting: TrainingJobStatus | None, now_ms: int) -> StatusOutcome:
+        """Apply what SageMaker answers about an attempt of ours; see :meth:`refresh`.
+
+        Args:
+            attempt: the name of the attempt.
+            sighting: its status; None if SageMaker does not find it.
+
+        Returns:
+            The effect on the queue, as of :meth:`apply_status`.
+        """
         if sighting is not None:
             return self.apply_status(sighting, now_ms, asked=True)
         record = self._attempt(attempt)

@@ -2,39 +2,36 @@
 
 Of attempts that have not changed it notes when their checkpoints were written, in the write that notes that.
 
-ListTrainingJobs shows for most of them, a hundred per page, that nothing has changed. The others are described one by
-one.
+ListTrainingJobs shows for most of them, a hundred per page, that nothing has changed. The others are described
+(:mod:`headway_service.tracking.attempt_checks`). Both take as much time as the run has, and the next run continues with
+those whose status is the oldest.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from headway.lifecycle import AttemptState
 from headway_service.checkpoints.reads import CheckpointReads
-from headway_service.errors import Conflict, ListingExpired, OutcomeUnknown, RetryLater, UnreadableRecord
+from headway_service.errors import Conflict, ListingExpired, OutcomeUnknown, RetryLater
 from headway_service.observability.logging import logger
 from headway_service.observability.steps import Step
 from headway_service.ports.clocks import Clocks
 from headway_service.ports.messaging import Wake
+from headway_service.ports.parallel_calls import ParallelCalls
 from headway_service.ports.spot_scores import SpotScores
 from headway_service.ports.table import Table
 from headway_service.ports.training_jobs import AllTrainingJobs, TrainingJobSummary
 from headway_service.ports.training_plans import TrainingPlans
 from headway_service.store import transitions
-from headway_service.store.ledger import Ledger, read_ledger
+from headway_service.store.ledger import Ledger
 from headway_service.store.records.capacity.attempt import AttemptRecord
-from headway_service.tracking.observer import Observer, StatusOutcome
+from headway_service.tracking.attempt_checks import MAX_DESCRIBED, AttemptChecks
+from headway_service.tracking.observer import Observer
 from headway_service.tracking.spot_scores import refresh_scores
 from headway_service.tracking.training_job_scan import MAX_PAGES, PAGE_INTERVAL_S
 from headway_service.tracking.training_plans import refresh_plans
 from headway_service.tracking.warm_pools import WarmPoolTracker
-
-MAX_DESCRIBED = 100
-"""Attempts that one run describes, oldest status first: DescribeTrainingJob is throttled per account.
-
-Of them half are for attempts that wait too long for instances, and half for others, while there are enough of both."""
 
 MAX_NOTED = 500
 """Unchanged attempts that one run records, one write each, which takes a few seconds. The next run records others."""
@@ -43,20 +40,21 @@ CLOCKS_MS = 60_000
 """SageMaker's clock may be behind the one by which an attempt was written down, ms."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Reconciled:
-    """The result of a run.
+NOTES_MS = 15_000
+"""A run with less time left asks about no further attempts, ms: what it has found is to be noted."""
 
-    Attributes:
-        ended: attempts that turned out to have ended.
-        ledger: as it was when the run began.
-    """
+RESERVED_MS = 5_000
+"""A run with less time left begins nothing further, ms."""
 
-    ended: int
-    ledger: Ledger
+WARM_POOLS_MS = 30_000
+"""A run with less time left asks about no further warm pools, ms: attempts are to have their part of it."""
+
+WORTH_WAITING = 20
+"""If the last page showed so many attempts, the next one is awaited before any of the others are described."""
 
 
 def reconcile(
+    ledger: Ledger,
     *,
     table: Table,
     training_jobs: AllTrainingJobs,
@@ -64,38 +62,41 @@ def reconcile(
     spot_scores: Callable[[], SpotScores],
     checkpoints: CheckpointReads,
     observer: Observer,
+    calls: ParallelCalls,
     clocks: Clocks,
     sleep: Callable[[float], None],
     wake: Wake,
     after_s: int,
+    left_ms: Callable[[], int],
     step: Step,
-) -> Reconciled:
-    """Describe every attempt without a status for ``after_s`` seconds that is not listed as unchanged.
+) -> int:
+    """Describe attempts without a status for ``after_s`` seconds that are not listed as unchanged, as time allows.
 
-    One that may not wait for instances any longer is described even if it is, as it is stopped without them. So is one
-    that gives way to others if it has none.
+    Those come first whose status is the oldest. One that may not wait for instances any longer is described even if it
+    is listed, as it is stopped without them. So is one that gives way to others if it has none.
 
     An attempt that SageMaker did not find is checked in each run.
 
     Args:
+        ledger: as it was just read.
         training_jobs: SageMaker.
         training_plans: SageMaker's training plans; asked only if a pool follows one.
         spot_scores: makes the client of EC2's spot placement scores; called only if a score is due.
         checkpoints: looks at the checkpoints of attempts, in this run.
         observer: applies the statuses.
+        calls: makes calls in parallel.
         clocks: training time and machine time.
         sleep: sleeps for a time, s.
-        wake: requests a tick.
+        wake: requests a tick; called if one is due for what was found.
         after_s: the age of a status from which it is checked, s.
-        step: keeps an error in one step from skipping the others, above all the wake-up.
+        left_ms: how long the invocation may still live, ms.
+        step: keeps an error in one step from skipping the others.
 
     Returns:
-        How many attempts have ended, and the ledger that was read.
+        How many attempts have ended.
     """
-    machine_ms = clocks.machine_ms()
+    machine_ms, now_ms = clocks.machine_ms(), clocks.training_ms()
     unheard = machine_ms - after_s * 1000
-    now_ms = clocks.training_ms()
-    ledger = read_ledger(table)
     # A launch that is not settled is the scheduler's.
     launched = [each for each in ledger.attempts if each.attempt_state is not AttemptState.LAUNCHING]
     overdue = _oldest_first(
@@ -106,53 +107,40 @@ def reconcile(
         for attempt in launched
         if (attempt.seen_ms <= unheard or attempt.missing_since_ms is not None) and attempt not in overdue
     )
-    same = find_unchanged(silent, training_jobs, sleep=sleep)
-    noted = same[:MAX_NOTED]
-    watched = checkpoints.due(noted)
-    noted_later = {each.attempt_name for each in watched}
-    for attempt in noted:
-        if attempt.attempt_name not in noted_later:
-            _note_unchanged(table, attempt, machine_ms)
-    ended = 0
-    unchanged = {each.attempt_name for each in same}
-    others = [each for each in silent if each.attempt_name not in unchanged]
-    for attempt in _described(overdue, others):
-        try:
-            outcome = observer.refresh(attempt.attempt_name, training_jobs, clocks.training_ms())
-            ended += outcome is StatusOutcome.TICK_DUE
-        except (OutcomeUnknown, RetryLater, Conflict, UnreadableRecord) as error:
-            logger.warning("not reconciled now", extra={"attempt": attempt.attempt_name, "error": str(error)})
+    has_changed = False
+    with step("training plans"):
+        has_changed |= refresh_plans(table, training_plans, ledger, clocks.machine_ms)
     if ledger.warm_pools:
         with step("warm pools"):
-            # The scheduler, which is woken up below, has them released.
-            WarmPoolTracker(table, training_jobs, clocks.machine_ms, releases=False).track(
-                ledger.warm_pools, clocks.training_ms()
-            )
-    with step("training plans"):
-        refresh_plans(table, training_plans, ledger, clocks.machine_ms)
-    logger.info("reconciled", extra={"silent": len(silent), "unchanged": len(same), "ended": ended})
-    with step("wake-up"):
-        # Even if nothing was found: this recovers a wake-up that was lost between a write and its message.
-        wake("reconcile")
+            # The scheduler has them released.
+            tracker = WarmPoolTracker(table, training_jobs, clocks.machine_ms, releases=False)
+            has_changed |= tracker.track(ledger.warm_pools, now_ms, has_time=lambda: left_ms() > WARM_POOLS_MS)
+    checks = AttemptChecks(observer, training_jobs, calls, clocks, lambda: left_ms() > NOTES_MS)
+    # An attempt that has its instances, and prepares its training for long, is overdue in each run.
+    checks.describe(overdue, most=MAX_DESCRIBED - min(len(silent), MAX_DESCRIBED // 2))
+    same = find_unchanged(silent, training_jobs, checks, clocks=clocks, sleep=sleep)
+    noted = _oldest_first(same)[:MAX_NOTED]
+    watched = checkpoints.due(noted)
+    later = {each.attempt_name for each in watched}
+    for attempt in noted:
+        if attempt.attempt_name not in later and left_ms() > RESERVED_MS:
+            _note_unchanged(table, attempt, machine_ms)
+    counts = {"silent": len(silent), "unchanged": len(same), "described": checks.described, "ended": checks.ended}
+    logger.info("reconciled", extra=counts)
+    if checks.ended or has_changed:
+        with step("wake-up for what was found"):
+            wake("reconcile has found changes")
     with step("spot scores"):
         refresh_scores(table, spot_scores, ledger, clocks.machine_ms)
     # At the end, as S3 may be slow, and nothing waits for these.
     for attempt in watched:
-        _note_unchanged(table, attempt, machine_ms, checkpoint_seen_ms=checkpoints.newer_ms(attempt))
-    return Reconciled(ended=ended, ledger=ledger)
+        if left_ms() > RESERVED_MS:
+            _note_unchanged(table, attempt, machine_ms, checkpoint_seen_ms=checkpoints.newer_ms(attempt))
+    return checks.ended
 
 
 def _oldest_first(attempts: Iterable[AttemptRecord]) -> list[AttemptRecord]:
     return sorted(attempts, key=lambda attempt: (attempt.seen_ms, attempt.attempt_name))
-
-
-def _described(overdue: Sequence[AttemptRecord], others: Sequence[AttemptRecord]) -> list[AttemptRecord]:
-    """The attempts that a run describes: up to half are others, however many wait too long for instances.
-
-    An attempt that has its instances, and prepares its training for long, is overdue in each run.
-    """
-    most = MAX_DESCRIBED - min(len(others), MAX_DESCRIBED // 2)
-    return [*overdue[:most], *others][:MAX_DESCRIBED]
 
 
 def _note_unchanged(
@@ -172,16 +160,25 @@ def _note_unchanged(
 
 
 def find_unchanged(
-    attempts: Collection[AttemptRecord], training_jobs: AllTrainingJobs, *, sleep: Callable[[float], None]
+    attempts: Sequence[AttemptRecord],
+    training_jobs: AllTrainingJobs,
+    checks: AttemptChecks,
+    *,
+    clocks: Clocks,
+    sleep: Callable[[float], None],
 ) -> list[AttemptRecord]:
-    """Find the attempts that ListTrainingJobs shows as live and with their known status.
+    """Find the attempts that ListTrainingJobs shows as live and with their known status, and describe the others.
 
     The list is trusted only where it shows no change. It may lag behind, which delays statuses but never frees
-    instances. Its pages begin with the newest training jobs; the last one that is read ends with the oldest attempt.
+    instances. Its pages begin with the newest training jobs; the last one that is read ends with the oldest attempt. It
+    shows ended training jobs as well, so its pages may show few attempts. Then those are described meanwhile that have
+    the oldest status.
 
     Args:
-        attempts: the attempts to check.
+        attempts: the attempts to check, those with the oldest status first.
         training_jobs: SageMaker.
+        checks: describes attempts.
+        clocks: training time and machine time.
         sleep: sleeps for a time, s.
 
     Returns:
@@ -189,24 +186,39 @@ def find_unchanged(
         pages, is not among them.
     """
     unlisted = {each.attempt_name: each for each in attempts}
+    changed: list[AttemptRecord] = []
     found: list[AttemptRecord] = []
     after_ms = min((each.since_ms for each in attempts), default=0) - CLOCKS_MS
-    token = None
+    token, shown = None, WORTH_WAITING
     try:
         for number in range(MAX_PAGES if attempts else 0):
             if number:
-                sleep(PAGE_INTERVAL_S)
+                next_ms = clocks.machine_ms() + int(PAGE_INTERVAL_S * 1000)
+                if shown < WORTH_WAITING:
+                    checks.describe(_taken(unlisted), until_ms=next_ms)
+                if not unlisted or not checks.has_time():
+                    break
+                sleep(max(0.0, (next_ms - clocks.machine_ms()) / 1000))
             page = training_jobs.live(after_ms, token)
+            shown = 0
             for listed in page.jobs:
                 attempt = unlisted.pop(listed.name, None)
-                if attempt is not None and is_unchanged(listed, attempt):
-                    found.append(attempt)
+                if attempt is not None:
+                    shown += 1
+                    (found if is_unchanged(listed, attempt) else changed).append(attempt)
             token = page.token
             if token is None or not unlisted:
                 break
     except (OutcomeUnknown, ListingExpired) as error:
         logger.warning("the list ends early", extra={"unlisted": len(unlisted), "error": str(error)})
+    checks.describe([*_oldest_first(changed), *unlisted.values()])
     return found
+
+
+def _taken(attempts: dict[str, AttemptRecord]) -> Iterator[AttemptRecord]:
+    """The attempts in their order, each taken out."""
+    while attempts:
+        yield attempts.pop(next(iter(attempts)))
 
 
 def is_unchanged(listed: TrainingJobSummary, attempt: AttemptRecord) -> bool:

@@ -16,7 +16,7 @@ from headway_service.store.ledger import Ledger
 from headway_service.store.records.capacity.training_plan import PlanRecord
 
 
-def refresh_plans(table: Table, plans: TrainingPlans, ledger: Ledger, machine_clock: Callable[[], int]) -> None:
+def refresh_plans(table: Table, plans: TrainingPlans, ledger: Ledger, machine_clock: Callable[[], int]) -> bool:
     """Describe the plan of each pool that follows one. AWS sends no events on plans.
 
     While SageMaker does not answer, the known plan holds. That a plan is not found counts only if it is still not found
@@ -26,15 +26,19 @@ def refresh_plans(table: Table, plans: TrainingPlans, ledger: Ledger, machine_cl
         plans: SageMaker.
         ledger: what :func:`headway_service.store.ledger.read_ledger` gave.
         machine_clock: the machine time, ms.
+
+    Returns:
+        Whether one has changed, so that a decision is due.
     """
+    changed = False
     if not ledger.plans and not any(is_of_plan(each.pool) for each in ledger.pools):
-        return
+        return changed
     in_force = find_applied(table)
     configured = in_force.configuration.pools if in_force is not None else {}
     followed = {name: pool.plan for name, pool in sorted(configured.items()) if pool.plan is not None}
     for record in ledger.plans:
         if record.pool not in followed:
-            _write(table, record, None)
+            changed |= _write(table, record, None)
     for pool, arn in followed.items():
         known = ledger.plan_of(pool)
         try:
@@ -45,7 +49,8 @@ def refresh_plans(table: Table, plans: TrainingPlans, ledger: Ledger, machine_cl
         now_ms = machine_clock()
         found = _not_found(known, pool, arn, now_ms) if plan is None else PlanRecord.of(pool, arn, plan)
         if known is None or found != known.model_copy(update={"version": found.version}):
-            _write(table, known, found)
+            changed |= _write(table, known, found)
+    return changed
 
 
 def _not_found(known: PlanRecord | None, pool: str, arn: str, machine_ms: int) -> PlanRecord:
@@ -57,19 +62,20 @@ def _not_found(known: PlanRecord | None, pool: str, arn: str, machine_ms: int) -
     return known.as_missing() if is_proven(known.missing_since_ms, machine_ms) else known
 
 
-def _write(table: Table, known: PlanRecord | None, found: PlanRecord | None) -> None:
+def _write(table: Table, known: PlanRecord | None, found: PlanRecord | None) -> bool:
     """Store what has changed; the next run does it if another one is faster, or the table is throttled."""
     changed = found or known
     try:
         table.write(transitions.set_plan(known, found))
     except (Conflict, RetryLater) as error:
         logger.warning("a training plan is not noted now", extra={"error": str(error)})
-    else:
-        logger.info(
-            "a training plan has changed",
-            extra={
-                "pool": changed and changed.pool,
-                "status": found and found.status,
-                "problem": found and found.problem,
-            },
-        )
+        return False
+    logger.info(
+        "a training plan has changed",
+        extra={
+            "pool": changed and changed.pool,
+            "status": found and found.status,
+            "problem": found and found.problem,
+        },
+    )
+    return True
