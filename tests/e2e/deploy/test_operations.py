@@ -68,7 +68,7 @@ def test_the_functions_publish_for_the_stack_and_its_pools(sb: Sandbox, queue: Q
 def test_the_alarm_on_a_missing_reconciler_fires_until_it_has_run(sb: Sandbox) -> None:
     # The first minute with a run has to be over.
     eventually(
-        lambda: deployed(sb, "ReconcileMissingAlarm")["StateValue"] == "OK",
+        lambda: deployed(sb, "GaugesMissingAlarm")["StateValue"] == "OK",
         "the reconciler is not missed",
         timeout_s=180,
     )

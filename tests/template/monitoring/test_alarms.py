@@ -31,7 +31,7 @@ ALARMS: dict[str, tuple[str, dict[str, Any], int]] = {
     "UnwatchedAlarm": ("Unwatched", {"Ref": "AWS::StackName"}, 0),
     "UntoldAlarm": ("Untold", {"Ref": "AWS::StackName"}, 0),
     "UnaccountedAlarm": ("Unaccounted", {"Ref": "AWS::StackName"}, 0),
-    "ReconcileMissingAlarm": ("Invocations", {"Ref": "ReconcileFunction"}, 1),
+    "GaugesMissingAlarm": ("Measured", {"Ref": "AWS::StackName"}, 1),
     "PatrolMissingAlarm": ("Invocations", {"Ref": "PatrolFunction"}, 1),
     "WatchMissingAlarm": ("Invocations", {"Ref": "WatchFunction"}, 1),
     "ApiServerErrorsAlarm": ("5XXError", {"Ref": "AWS::StackName"}, 4),
@@ -52,14 +52,14 @@ VITAL = {
     # Nothing starts: the scheduler crashes, does not run, fails, or any other cause.
     *("WakeDeadLettersAlarm", "WakeQueueAgeAlarm", "TickFailedAlarm", "QueueStalledAlarm"),
     # The last of these has no data if nothing is measured.
-    *("ReconcileFunctionErrorsAlarm", "ReconcileMissingAlarm"),
+    *("ReconcileFunctionErrorsAlarm", "GaugesMissingAlarm"),
     # AWS launches nothing of somebody: no other alarm tells of it, as all works as it should.
     "UnlaunchableJobsAlarm",
     # No submission succeeds.
     "ApiServerErrorsAlarm",
 }
 #: Missing data means that nothing runs, and no other alarm would fire.
-HEARTBEATS = {name for name, (metric, _, _) in ALARMS.items() if metric == "Invocations"}
+HEARTBEATS = {name for name, (metric, _, _) in ALARMS.items() if metric in {"Invocations", "Measured"}}
 NAMESPACES = {
     "Errors": "AWS/Lambda",
     "Invocations": "AWS/Lambda",

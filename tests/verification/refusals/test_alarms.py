@@ -125,5 +125,5 @@ Resources:
 
 def test_the_alarms_of_the_deployment_are_found():
     found = alarms_of(Checkout.here().template(), FUNCTIONS)
-    assert {"TickFailed", "QueueStalled", "ReconcileMissing", "ScheduleFunctionErrors"} <= found.keys()
+    assert {"TickFailed", "QueueStalled", "GaugesMissing", "ScheduleFunctionErrors"} <= found.keys()
     assert not any("Patrol" in name or "Watch" in name for name in found)

@@ -76,6 +76,8 @@ def gauges(table: Table, ledger: Ledger, now_ms: int, machine_ms: int, after_s: 
         metrics.STARTABLE.of(len(startable)),
         metrics.STUCK.of(len(stuck)),
         metrics.DRIFT.of(sum(drift.values())),
+        # Without it nobody could tell whether nothing is wrong, or nothing is measured.
+        metrics.MEASURED.of(1),
     ]
 
 
@@ -97,7 +99,7 @@ def pool_figures(ledger: Ledger, queues: Iterable[Backlog], now_ms: int) -> Iter
         yield metrics.RESERVED.of(reserved.get(name, 0), name)
         yield metrics.ROGUE.of(rogue.get(name, 0), name)
         taken = held + sum(each.get(name, 0) for each in (reserved, rogue, warm))
-        # In an unused pool all instances are free: an idle queue publishes nothing.
+        # In an unused pool all instances are free: an idle queue publishes nothing on it.
         if taken:
             yield metrics.FREE.of(pool.size - taken, name)
         # A pool of size 0 counts as fully used while a job runs in it.

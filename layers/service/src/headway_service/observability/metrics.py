@@ -77,6 +77,7 @@ UNLAUNCHABLE_BY_CODE = Metric("Unlaunchable", by="code")
 STUCK = Metric("Stuck")
 DRIFT = Metric("Drift")
 UNHEARD = Metric("Unheard")
+MEASURED = Metric("Measured")
 
 UNWATCHED = Metric("Unwatched")
 MEASURES = Metric("Measures")

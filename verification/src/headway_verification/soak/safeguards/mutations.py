@@ -15,14 +15,13 @@ from headway.plan import Start
 from headway.refusals import Cause, NoInstances
 from headway.scheduling.placement import commit
 from headway_service.aws import cloudwatch_alarms, sagemaker_training_jobs
-from headway_service.errors import Conflict, NothingToStop, OutcomeUnknown
+from headway_service.errors import NothingToStop, OutcomeUnknown
 from headway_service.events import publisher
-from headway_service.launching import conclusions, decision, executor, launcher, proofs, stops
+from headway_service.launching import decision, executor, launcher, proofs, stops
 from headway_service.monitoring import utilization_monitor
 from headway_service.reuse import twins
 from headway_service.scheduling import dependants
 from headway_service.store import policy_actions, transitions
-from headway_service.store.ledger import Ledger
 from headway_service.store.records.capacity.attempt import NOBODY, AttemptRecord
 from headway_service.store.records.capacity.ledger import CalendarRecord
 from headway_service.store.records.capacity.training_plan import Block
@@ -37,7 +36,7 @@ from headway_service.store.transitions import (
     rogue_job,
     warm_pool,
 )
-from headway_service.tracking import observer, reconciler, rogue_jobs, rogue_scan, warm_pools
+from headway_service.tracking import attempt_checks, observer, reconciler, rogue_jobs, rogue_scan, warm_pools
 from headway_verification.soak import deployment
 
 _MODULES = (attempt, dependency, job, ledger, request_change, reuse, rogue_job, warm_pool)
@@ -243,10 +242,6 @@ def _first_call_forgotten(whole: Any = transitions.take_lease) -> Patch:
     return Patch(transitions, "take_lease", take_lease)
 
 
-def _conflict(*_: Any) -> Any:
-    raise Conflict.stale()
-
-
 def _missing_once_is_ended() -> Patch:
     """A single "not found" answer ends a live attempt."""
     whole = observer.Observer._attempt
@@ -292,8 +287,6 @@ def _every_training_job_is_ours() -> Patch:
     return Patch(proofs.Proofs, "_ask", ask)
 
 
-_NOTHING = Ledger(pools=(), attempts=(), reservations=())
-
 PATCHES: dict[str, Patch] = {
     **_omissions("allocate", "takes instances from the pools"),
     **_omissions("return_instances", "returns instances, or takes those of a rogue job"),
@@ -322,9 +315,6 @@ PATCHES: dict[str, Patch] = {
     ),
     "a launch that is not visible may become visible": Patch(proofs, "is_proven", lambda *_: True),
     "a launch without an answer is recorded": _first_call_forgotten(),
-    "an accepted launch is recorded although its job changed": Patch(
-        conclusions.Conclusions, "_confirm_changed", _conflict
-    ),
     "a live attempt that is missing once has not ended": _missing_once_is_ended(),
     "instances that SageMaker keeps warm stay charged": Patch(observer, "left_by", lambda *_, **__: None),
     "a warm pool that is not shown once may exist": Patch(warm_pools, "is_proven", lambda *_: True),
@@ -332,7 +322,9 @@ PATCHES: dict[str, Patch] = {
     "CreateTrainingJob is sent once": _create_retried(),
     "a launch without an answer stays an intent": _unknown_outcome_is_failed(),
     "events before a launch is settled are ignored": _applied_before_settlement(),
-    "lost events are recovered by describing training jobs": Patch(reconciler, "read_ledger", lambda _: _NOTHING),
+    "lost events are recovered by describing training jobs": Patch(
+        attempt_checks.AttemptChecks, "describe", lambda *_, **__: None
+    ),
     "a training job whose listing differs from the record is described": Patch(
         reconciler, "find_unchanged", lambda attempts, *_, **__: attempts
     ),
@@ -376,7 +368,7 @@ REASONS: dict[tuple[str, str, str], str] = {
             (function, "pool", "exists")
             for function in (
                 *("back_off", "defer_launch", "free", "end", "update_rogue", "forget_rogue"),
-                *("start", "end_warm_pool", "swap_warm_pools", "adopt_rogue"),
+                *("start", "end_warm_pool", "swap_warm_pools", "adopt_rogue", "begin_to_count_pauses"),
             )
         ],
         _OUTLIVES,

@@ -340,6 +340,31 @@ INTERLEAVINGS: dict[str, Interleaving] = {
     "a tick that has another job compute, and an equal submission": _interleaving(
         _COMPUTES_AGAIN, submit_reusing("m"), tick
     ),
+    **{
+        f"a tick that has an equal job go before {other}, and {what}": _interleaving(situation, *rival, tick)
+        for other, situation in (
+            ("a held one", "an equal job goes before one that is held"),
+            ("a preempted one", "an equal job goes before one that was preempted and is held"),
+        )
+        for what, rival in (
+            ("its other priority", [ask("PATCH", "/jobs/j", {"priority": 5})]),
+            ("its stop", [ask("DELETE", "/jobs/j")]),
+            ("the release of the other", [ask("POST", "/jobs/a/release")]),
+            ("the other's priority", [ask("PATCH", "/jobs/a", {"priority": 5})]),
+            ("the stop of the other", [ask("DELETE", "/jobs/a")]),
+        )
+    },
+    "a tick that has a job of a team that has left go before, and its return": _interleaving(
+        "an equal job of a team that has left goes before one that is held", configure(POOLS, TEAMS), tick
+    ),
+    **{
+        f"a tick that gives a job up, and {what}": _interleaving("a job that a policy denies is given up", rival, tick)
+        for what, rival in (
+            ("another priority", ask("PATCH", "/jobs/j", {"priority": 5})),
+            ("its hold", ask("POST", "/jobs/j/hold")),
+            ("its stop", ask("DELETE", "/jobs/j")),
+        )
+    },
     "a tick that forgets a job, and an equal submission": _interleaving(
         "a job for which equal ones wait has completed with an input that was written again", submit_reusing("m")
     ),

@@ -18,6 +18,7 @@ from headway_service.sagemaker_api.launch_request import MIN_PENDING_TIME_S
 from headway_service.store.queue_tail import MAX_TAIL
 from headway_verification.soak.deployment import Deployment
 from headway_verification.soak.faults.tempers import Temper
+from headway_verification.soak.invariants.pauses import LONGEST_INVOCATION_S
 from headway_verification.soak.training_plan import INSTANCES, NAME, PLAN_POOL
 from headway_verification.soak.trials.steps import (
     ENDLESS_S,
@@ -392,10 +393,10 @@ SITUATIONS: dict[str, Scenario] = {
         begin=configure(POOLS, {"a": {}}),
     ),
     "a successful launch is found in a paused pool": Scenario(
-        prepare=run_steps(submit("j"), crash_after_launch, PAUSE, wait(LEASE_S)), begin=tick
+        prepare=run_steps(submit("j"), crash_after_launch, PAUSE, wait(LONGEST_INVOCATION_S + 1)), begin=tick
     ),
     "a launch that failed is found in a paused pool": Scenario(
-        prepare=run_steps(submit("j"), crash_before_launch, PAUSE, wait(LEASE_S)), begin=tick
+        prepare=run_steps(submit("j"), crash_before_launch, PAUSE, wait(LONGEST_INVOCATION_S + 1)), begin=tick
     ),
     # Far enough apart that the order is independent of clock errors: the first two start.
     "jobs start": Scenario(
