@@ -86,18 +86,20 @@ def rogue_of(**changes: Any) -> RogueJobRecord:
     )  # fmt: skip
 
 
-def test_there_are_no_metrics_before_the_first_tick() -> None:
-    assert {each.value for each in gauges.gauges(World().table, read_ledger(World().table), 0, 0, AFTER_S)} == {0}
+def test_before_the_first_tick_nothing_but_that_is_measured() -> None:
+    found = gauges.gauges(World().table, read_ledger(World().table), 0, 0, AFTER_S)
+    assert [each for each in found if each.value] == [metrics.MEASURED.of(1)]
 
 
-def test_the_metrics_of_an_idle_queue_are_zeros_and_not_published() -> None:
+def test_of_an_idle_queue_only_that_it_was_measured_is_published() -> None:
     world = world_of()
     assert measured(world) == {
         **{(name, P5): 0 for name in ("Allocated", "Reserved", "Rogue", "Utilisation", "Waiting", "OldestWait")},
         **{(name, ""): 0 for name in ("Startable", "Unlaunchable", "Stuck", "Drift")},
+        ("Measured", ""): 1,
     }
     found = gauges.gauges(world.table, read_ledger(world.table), world.clock(), world.machine_clock(), AFTER_S)
-    assert [each for each in found if metrics.is_published(each)] == []
+    assert [each for each in found if metrics.is_published(each)] == [metrics.MEASURED.of(1)]
 
 
 @given(held=st.lists(st.integers(0, 4), min_size=5, max_size=5), size=st.integers(4, 8))
