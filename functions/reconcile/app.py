@@ -49,6 +49,8 @@ def handler(event: dict[str, Any], context: LambdaContext) -> None:
             # Before the digest, which is to have all of its week.
             used = container.usage_consumer.consume(clocks.machine_ms() + USAGE_MS)
             record([metrics.UNACCOUNTED.of(used.unaccounted)])
+        with step("digest"):
+            container.weekly_digests.write_if_due()
         with step("ledger"):
             _follow(read_ledger(container.table), left_ms, step)
 
@@ -68,8 +70,6 @@ def _follow(ledger: Ledger, left_ms: Callable[[], int], step: Step) -> None:
         begin_to_count(container.table, ledger, clocks.machine_ms())
     with step("queue counts"):
         container.queue_recounts.run_if_due(ledger, clocks.machine_ms() + QUEUE_COUNTS_MS)
-    with step("digest"):
-        container.weekly_digests.write_if_due()
     with step("attempts"), container.described_at_once() as calls:
         ended = reconcile(
             ledger,

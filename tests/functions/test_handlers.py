@@ -66,7 +66,10 @@ def failing(*_: object, **__: object) -> None:
     raise RetryLater("not now")
 
 
-RECONCILE_STEPS = ["reconcile", "begin_to_count", "gauges", "run_if_due", "consume", "write_if_due"]
+RECONCILE_STEPS = [
+    *("consume", "write_if_due", "read_ledger"),
+    *("gauges", "begin_to_count", "run_if_due", "reconcile"),
+]
 
 
 @pytest.mark.parametrize("fails", RECONCILE_STEPS)
@@ -75,7 +78,7 @@ def test_a_step_of_reconcile_that_fails_skips_no_other_and_fails_the_run(
 ) -> None:
     module = functions.module("reconcile")
     ran: list[str] = []
-    owners = [module, module, module, QueueRecounts, UsageConsumer, WeeklyDigests]
+    owners = [UsageConsumer, WeeklyDigests, module, module, module, QueueRecounts, module]
     steps = dict(zip(RECONCILE_STEPS, owners, strict=True))
     for name, of in steps.items():
         whole = failing if name == fails else getattr(of, name)
@@ -87,7 +90,7 @@ def test_a_step_of_reconcile_that_fails_skips_no_other_and_fails_the_run(
         monkeypatch.setattr(of, name, step)
     with pytest.raises(RetryLater):
         functions.invoke("reconcile", event("reconcile"))
-    assert ran == (["reconcile", "consume", "write_if_due"] if fails == "reconcile" else RECONCILE_STEPS)
+    assert ran == (RECONCILE_STEPS[:3] if fails == "read_ledger" else RECONCILE_STEPS)
 
 
 def test_arrays_are_compared_although_the_monitor_fails_and_the_failure_is_reported(

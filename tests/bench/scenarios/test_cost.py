@@ -104,9 +104,9 @@ def test_a_parameters_default_is_the_templates(name: str, value: str) -> None:
     assert cost.default_of(name) == value
 
 
-def test_a_queue_at_rest_publishes_no_metric_and_asks_cloudwatch_once_an_hour() -> None:
+def test_a_queue_at_rest_publishes_that_it_was_measured_and_asks_cloudwatch_once_an_hour() -> None:
     minute, metrics = cost.idle_minute()
-    assert metrics == 0
+    assert metrics == 1
     assert minute["CloudWatch requests"] == pytest.approx(1 / 60)
 
 
