@@ -129,6 +129,29 @@ def test_one_is_tried_at_a_time_the_one_that_was_not_tried_for_longest() -> None
     assert starts(schedule(snapshot(*jobs, late, size=3))) == [], "another one has just failed"
 
 
+@pytest.mark.parametrize(
+    ("beside", "first"),
+    [
+        ((), "costly"),
+        ((job("too-large", count=9),), "costly"),
+        # The one with a place comes first where others could want the instances, and where these do not suffice.
+        ((replace(job("waits"), not_before_ms=NOW_MS + 1),), "cheap"),
+        ((held("x", 9, count=2),), "cheap"),
+    ],
+)
+def test_one_that_has_kept_too_much_has_its_turn_on_what_nobody_else_waits_for(
+    beside: tuple[Any, ...], first: str
+) -> None:
+    costly = refused("costly", count=2, ago_ms=2 * HOUR_MS, idled_ms=HOUR_MS)
+    cheap = refused("cheap", count=1, ago_ms=HOUR_MS)
+    queue = snapshot(costly, cheap, *beside, size=3)
+    assert not Probes(queue)._can_use_place(costly)
+    assert starts(schedule(queue)) == [first]
+    # The other one has its turn after that.
+    later = refused("costly", count=2, ago_ms=HOUR_MS // 2, idled_ms=HOUR_MS)
+    assert starts(schedule(replace(queue, waiting=(later, cheap)))) == ["cheap"]
+
+
 @pytest.mark.parametrize(("ago_ms", "reserves"), [(19 * HOUR_MS, False), (20 * HOUR_MS, True)])
 def test_it_gets_a_reserved_start_once_that_is_a_small_part_of_its_wait(ago_ms: int, reserves: bool) -> None:
     shot = snapshot(

@@ -5,6 +5,9 @@ ever in a busy pool, so one job of each pool, of those that can use it the one t
 has its place in the queue as well: it may take free instances before others, and gets a reserved start. What that keeps
 idle, and what the last try has kept, is at most a small part of the time since then, and the same holds for all tries
 since the first. All unlaunchable jobs of the pool share that part.
+
+One whose last try has kept too much has no place until then. In a pool that nobody else waits for it costs nobody
+anything, so there it has its turn before those with a place that were tried later.
 """
 
 from __future__ import annotations
@@ -20,6 +23,7 @@ from headway.refusals import PROBES_APART_MS, Cause, FailedLaunches, is_unlaunch
 from headway.scheduling.alternatives import choices
 from headway.scheduling.capacity_state import paused_pool
 from headway.scheduling.warm_pools import may_claim
+from headway.vectors import shortfall
 
 _NEVER_MS = -(1 << 62)
 
@@ -75,7 +79,23 @@ class Probes:
         ):
             for pool in demand:
                 found.setdefault(pool, name)
+        last_ms = {(each.name, pool): failed.last_ms for failed, each in self._tried for pool in each.demand}
+        for failed, each in self._tried:
+            is_later = any(last_ms[found[pool], pool] > failed.last_ms for pool in each.demand if pool in found)
+            if is_later and self._has_turn_on_leftovers(each):
+                found = {pool: name for pool, name in found.items() if pool not in each.demand}
         return found
+
+    @cached_property
+    def _wanted(self) -> set[str]:
+        """The pools that jobs wait for which are not unlaunchable there."""
+        return {
+            pool
+            for job in self._snapshot.waiting
+            for each in choices(job)
+            if not self.is_barred(each) and not shortfall(each.demand, self._sizes)
+            for pool in each.demand
+        }
 
     def is_barred(self, job: WaitingJob) -> bool:
         """Whether a job is unlaunchable, of one with alternatives on its first preference."""
@@ -135,6 +155,20 @@ class Probes:
             self._free_in_ms(job, pool, count) <= budget_ms
             and (pool not in limit or self._free_in_ms(job, pool, count, limit[pool]) <= budget_ms)
             for pool, count in job.demand.items()
+        )
+
+    def _has_turn_on_leftovers(self, job: WaitingJob) -> bool:
+        """Whether a job can be tried now on instances that nobody else waits for."""
+        limit = self._snapshot.policy.team(job.terms.team).limit
+        return (
+            self._wanted.isdisjoint(job.demand)
+            and self.may_start(job)
+            and paused_pool(job, self._snapshot) is None
+            and all(
+                self._free_in_ms(job, pool, count) == 0
+                and (pool not in limit or self._free_in_ms(job, pool, count, limit[pool]) == 0)
+                for pool, count in job.demand.items()
+            )
         )
 
     def _free_in_ms(self, job: WaitingJob, pool: str, count: int, limit: int | None = None) -> float:
