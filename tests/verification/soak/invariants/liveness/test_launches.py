@@ -148,6 +148,14 @@ def test_an_accepted_launch_counts_if_it_had_no_instances_for_long(ended: dict[s
     assert bool(history.all_failed) is counts
 
 
+def test_a_launch_that_the_queue_has_given_up_before_it_was_shown_tells_nothing() -> None:
+    history = LaunchHistory({"a"}.__contains__)
+    history.update(ATTEMPTS, (), 0)
+    history.answered("a", "", 0)
+    history.update({}, [training_job(status="Stopped", modified=TOO_LONG_S)], 2000)
+    assert not history.all_failed
+
+
 @pytest.mark.parametrize(("now_s", "found"), [(TOO_LONG_S - 1, set()), (TOO_LONG_S, {"a"})])
 def test_an_attempt_without_instances_is_seen_after_ten_minutes(now_s: int, found: set[str]) -> None:
     history = LaunchHistory()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -74,11 +74,16 @@ class _Launch:
 class LaunchHistory:
     """Follows the launches of a queue.
 
+    Args:
+        is_given_up: whether the queue has given up the launch of an attempt, which SageMaker did not show in time. What
+            became of it then tells the queue nothing.
+
     Attributes:
         refused_again: the jobs of which two launches in a row got no instances.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, is_given_up: Callable[[str], bool] = lambda _: False) -> None:
+        self._is_given_up = is_given_up
         self.refused_again: set[str] = set()
         self._failed: dict[tuple[str, frozenset[str]], FailedLaunches] = {}
         #: The last launch of each attempt of which the outcome is not known or not in the table yet.
@@ -174,7 +179,8 @@ class LaunchHistory:
                 self._failed.pop((launch.job, frozenset(launch.demand)), None)
                 del self._open[attempt]
             elif training_job.ended and attempt not in attempts:
-                if attempt not in self._stopped and lacks_instances(training_job, now_s):
+                is_known = attempt not in self._stopped and not self._is_given_up(attempt)
+                if is_known and lacks_instances(training_job, now_s):
                     self._fail(launch, now_s)
                 del self._open[attempt]
 

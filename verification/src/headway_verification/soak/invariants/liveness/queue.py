@@ -12,6 +12,7 @@ from headway.pool_names import SPOT_SUFFIX, on_demand_pool
 from headway.scheduling.scheduler import schedule
 from headway.vectors import shortfall, total
 from headway_sandbox.sagemaker.service import FakeSageMaker
+from headway_service.store.records.capacity.attempt import GivenUpRecord
 from headway_service.store.records.job import JobRecord
 from headway_service.testing.memory_table import MemoryTable
 from headway_verification.soak.invariants.liveness import unrefused
@@ -56,7 +57,7 @@ class Liveness:
         self._table = table
         self._fleet = fleet
         self.checked = frozenset(Promise)
-        self.launches = LaunchHistory()
+        self.launches = LaunchHistory(lambda attempt: table.get(GivenUpRecord.key(attempt)) is not None)
         self.changed: set[str] = set()
         self.decisions = DecisionInvariants()
         self.truth = TruthInvariants()
