@@ -62,6 +62,27 @@ def test_a_drain_stops_running_jobs_only_on_request(functions: Functions) -> Non
         assert functions.http("GET", "/jobs/a")[1]["jobState"] == state
 
 
+@pytest.mark.parametrize(
+    ("method", "path", "body", "message"),
+    [
+        ("PATCH", f"/pools/{P5}", {"size": 5}, "pool resized"),
+        ("PUT", "/config", {"pools": {P5: {"size": 5}}, "version": 1}, "configuration replaced"),
+        ("POST", f"/pools/{P5}/pause", {"reason": "x"}, "paused"),
+    ],
+)
+def test_the_log_says_who_has_changed_pools(
+    functions: Functions,
+    caplog: pytest.LogCaptureFixture,
+    method: str,
+    path: str,
+    body: dict[str, Any],
+    message: str,
+) -> None:
+    assert functions.http(method, path, body)[0] == 200
+    (line,) = (vars(each) for each in caplog.records if each.message == message)
+    assert line.get("caller", line.get("by", "")).endswith("user/ada")
+
+
 def test_a_pool_is_resized(functions: Functions) -> None:
     status, answer = functions.http("PATCH", f"/pools/{P5}", {"size": 5})
     assert (status, answer["size"], answer["free"]) == (200, 5, 5)

@@ -23,6 +23,7 @@ from headway_service.errors import (
     RestoreUnfinished,
     UnsupportedMediaType,
 )
+from headway_service.observability.logging import logger
 from headway_service.pools.operations import MAX_REASON_CHARS
 from headway_service.store.records.capacity.ledger import PauseRecord
 from headway_service.store.repository import pool_not_found
@@ -106,7 +107,9 @@ def resize_pool(pool: PoolName, change: Annotated[Resize, Body()], request: Requ
     The rest of the configuration document does not change. Running jobs continue, even if they exceed the size.
     """
     given = container(request)
-    given.config_editor(remaining_ms(request)()).resize(pool, change.size)
+    applied = given.config_editor(remaining_ms(request)()).resize(pool, change.size)
+    told = {"caller": caller(request).arn, "pool": pool, "size": change.size, "version": applied.version}
+    logger.info("pool resized", extra=told)
     given.wake("a pool was resized")
     return _show(request, pool)
 
