@@ -54,8 +54,9 @@ MAX_STEPS = 20_000
 QUIET_STEP_S = 240
 """The virtual time that passes at once after the last fault, s ..."""
 
-MAX_QUIET_STEPS = 150
-"""... and how often at most, until everything has ended."""
+MAX_QUIET_STEPS = 300
+"""... and how often at most, until everything has ended: a dozen members of arrays may run for an hour each in one
+instance."""
 
 
 @dataclass(kw_only=True)
