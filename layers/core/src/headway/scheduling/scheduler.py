@@ -43,7 +43,7 @@ def decide(state: PassState) -> Plan:
     # 1. What nobody can use any more becomes free, and what a pool has lost is stopped.
     commit.release_leftovers(state)
     commit.stop_excess(state)
-    # 2. Each job in order of rank, as far as the decision comparisons.
+    # 2. Each job in order of rank, as far as the decision looks.
     for job in in_rank_order(state.snapshot, ground.capacity.use, ground.capacity.guarantees, ground.comparisons):
         # Most jobs are not among those, and there may be many.
         may_be_beside = job.failed is not None or state.snapshot.pauses
@@ -53,8 +53,7 @@ def decide(state: PassState) -> Plan:
             if window.is_closed and job.name not in window.owed:
                 continue
             # 3. The best way in which it gets its instances, or what keeps it from them.
-            is_plain = job.failed is None and not job.alternatives
-            found = _find_on(job, state) if is_plain else _find(job, state)
+            found = _find(job, state)
             if isinstance(found, PlacementBase):
                 # 4. It gets them, now or when attempts have stopped.
                 commit.grant(found, state)
@@ -70,30 +69,32 @@ def decide(state: PassState) -> Plan:
 
 
 class _Window:
-    """How far a decision comparisons, which has to end in time under any policy.
+    """How far a decision sees, which has to end in time under any policy.
 
     A job that is not considered passes no other job. Those that something is promised to are considered however far
     back they are.
 
     Attributes:
         owed: those that were not considered yet.
-        is_closed: whether no other job is considered.
     """
 
     def __init__(self, state: PassState) -> None:
         self.owed = set(state.ground.capacity.owners)
-        self.is_closed = False
         self._explains = state.explainer.enabled
         self._memo, self._comparisons = state.memo, state.ground.comparisons
         self._capacity, self._reserved_starts = state.ground.capacity, state.ground.reserved_starts
         #: Jobs that may still be considered behind the first one with a reserved start.
         self._left = state.ground.policy.backfill_window
 
+    @property
+    def is_closed(self) -> bool:
+        """Whether no other job is considered."""
+        return self._left < 0 or self._comparisons.is_exhausted
+
     def ends_before(self, job: WaitingJob) -> bool:
         """Whether neither this job nor any behind it is considered."""
         if self._reserved_starts:
             self._left -= 1
-        self.is_closed = self._left < 0 or self._comparisons.is_exhausted
         if self.owed:
             return False
         return self.is_closed or (not self._explains and self._memo.is_spent(job))

@@ -51,7 +51,7 @@ def fronts(snapshot: Snapshot, teams: Sequence[str], *, heads: int, passing: Col
 class Front:
     """The first jobs of a queue: all that could get instances, the next one, and a share of the window; at least heads.
 
-    They cannot all start or preempt, so a decision without backfill comparisons no further.
+    They cannot all start or preempt, so a decision without backfill looks no further.
 
     Some jobs cannot start: those that demand more than the size of a pool or than the limit of their team (since that
     was reduced), or a paused pool. They must not hide the jobs behind them. A team that holds less of a pool than its
