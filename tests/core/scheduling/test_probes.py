@@ -25,12 +25,18 @@ from headway.policy import Policy, Team
 from headway.refusals import PROBES_APART_MS, Cause, FailedLaunches, is_unlaunchable, retry_ms
 from headway.refusals.probing import MAX_RETRY_MS
 from headway.scheduling.invariants import check_plan
+from headway.scheduling.placement.pass_state import PassState
 from headway.scheduling.probes import Probes, launchable
 from headway.scheduling.scheduler import schedule
 from tests.core.builders import G5, NOW_MS, P5, changed, held, job, preemptions, reason_of, snapshot, starts, warm
 from tests.core.strategies import snapshots
 
 HOUR_MS = 3_600_000
+
+
+def probes_of(shot: Snapshot) -> Probes:
+    """The unlaunchable jobs of a decision that has not decided anything yet."""
+    return PassState(shot, explain=False).probes
 
 
 def refused(
@@ -145,11 +151,37 @@ def test_one_that_has_kept_too_much_has_its_turn_on_what_nobody_else_waits_for(
     costly = refused("costly", count=2, ago_ms=2 * HOUR_MS, idled_ms=HOUR_MS)
     cheap = refused("cheap", count=1, ago_ms=HOUR_MS)
     queue = snapshot(costly, cheap, *beside, size=3)
-    assert not Probes(queue)._can_use_place(costly)
+    assert not probes_of(queue)._can_use_place(costly)
     assert starts(schedule(queue)) == [first]
     # The other one has its turn after that.
     later = refused("costly", count=2, ago_ms=HOUR_MS // 2, idled_ms=HOUR_MS)
     assert starts(schedule(replace(queue, waiting=(later, cheap)))) == ["cheap"]
+
+
+COSTLY: dict[str, Any] = {"ago_ms": 2 * HOUR_MS, "idled_ms": HOUR_MS}
+
+
+@pytest.mark.parametrize(
+    "costly",
+    [
+        # It is decided on its other alternative, which it waits for.
+        replace(refused("costly", 1, limit_s=600, **COSTLY), alternatives=(Alternative(demand={G5: 1}),)),
+        refused("costly", 1, limit_s=7200, **COSTLY),
+        refused("costly", 1, limit_s=600, ml_g5_xlarge=1, **COSTLY),
+    ],
+    ids=["not unlaunchable elsewhere", "outlasts the pool", "another one was just tried in its other pool"],
+)
+def test_one_that_cannot_be_tried_on_what_nobody_waits_for_takes_the_place_of_no_other(costly: WaitingJob) -> None:
+    cheap = refused("cheap", 9, ago_ms=HOUR_MS, limit_s=600, ml_p4d_24xlarge=1)
+    recent = refused("recent", 1, ago_ms=0, pool=G5)
+    others = (job("wants-p4d", pool="ml.p4d.24xlarge"),)
+    queue = snapshot(costly, cheap, recent, *others, pools={P5: 1, G5: 1, "ml.p4d.24xlarge": 1})
+    shrinks = Calendar(changes=(SizeChange(at_ms=NOW_MS + HOUR_MS, size=0),))
+    queue = replace(queue, calendars={P5: shrinks})
+    probes = probes_of(queue)
+    assert not probes._can_use_place(costly)
+    assert probes.has_place(cheap)
+    assert "cheap" in starts(schedule(queue))
 
 
 @pytest.mark.parametrize(("ago_ms", "reserves"), [(19 * HOUR_MS, False), (20 * HOUR_MS, True)])
@@ -170,7 +202,7 @@ def test_what_is_kept_until_the_decision_that_tries_it_counts_after_another_try(
 
 def test_what_its_last_try_kept_idle_counts_and_unlaunchable_jobs_share() -> None:
     def has_place(*jobs: WaitingJob) -> bool:
-        return Probes(snapshot(*jobs, size=2)).has_place(jobs[0])
+        return probes_of(snapshot(*jobs, size=2)).has_place(jobs[0])
 
     assert has_place(refused("a", count=2, idled_ms=HOUR_MS, ago_ms=20 * HOUR_MS))
     assert not has_place(refused("a", count=2, idled_ms=HOUR_MS + 1, ago_ms=20 * HOUR_MS))
@@ -221,13 +253,13 @@ def test_it_has_a_place_if_what_it_needs_is_free_within_its_part_of_the_time(
     running: Allocation, has_place: bool
 ) -> None:
     waits = refused("a", ago_ms=10 * HOUR_MS)
-    assert Probes(snapshot(running, waits, size=1)).has_place(waits) is has_place
+    assert probes_of(snapshot(running, waits, size=1)).has_place(waits) is has_place
 
 
 def test_it_has_a_place_only_if_its_turn_has_come_in_all_its_pools() -> None:
     other, both = refused("other", ago_ms=20 * HOUR_MS), refused("both", ago_ms=10 * HOUR_MS, ml_g5_xlarge=1)
-    assert not Probes(snapshot(other, both, pools={P5: 2, G5: 1})).has_place(both)
-    assert Probes(snapshot(both, pools={P5: 2, G5: 1})).has_place(both)
+    assert not probes_of(snapshot(other, both, pools={P5: 2, G5: 1})).has_place(both)
+    assert probes_of(snapshot(both, pools={P5: 2, G5: 1})).has_place(both)
 
 
 @pytest.mark.parametrize(("ends_in_s", "has_place"), [(1800, True), (1801, False)])
@@ -235,9 +267,9 @@ def test_it_has_a_place_if_its_team_is_below_its_limit_in_time(ends_in_s: int, h
     waits = refused("a", ago_ms=10 * HOUR_MS, team="limited")
     policy = Policy(teams={"limited": Team(limit={P5: 1})})
     shot = snapshot(held("x", ends_in_s=ends_in_s, team="limited"), waits, size=2, policy=policy)
-    assert Probes(shot).has_place(waits) is has_place
+    assert probes_of(shot).has_place(waits) is has_place
     others = snapshot(held("x", ends_in_s=ends_in_s), waits, size=2, policy=policy)
-    assert Probes(others).has_place(waits)
+    assert probes_of(others).has_place(waits)
 
 
 # A simulation keeps the changes of sizes that are past: the pool has shrunk since.
@@ -246,7 +278,7 @@ def test_it_has_a_place_if_its_pool_grows_in_time(after_s: int, has_place: bool)
     waits = refused("a", ago_ms=10 * HOUR_MS)
     grows = Calendar(changes=(SizeChange(at_ms=NOW_MS + after_s * 1000, size=2),))
     shot = replace(snapshot(held("x"), waits, size=1), calendars={P5: grows})
-    assert Probes(shot).has_place(waits) is has_place
+    assert probes_of(shot).has_place(waits) is has_place
 
 
 def test_a_job_that_can_start_on_another_alternative_is_not_tried() -> None:
@@ -286,7 +318,7 @@ def test_it_waits_for_the_end_of_a_warm_pool_that_it_cannot_use(
 @pytest.mark.parametrize(("kept_s", "has_place"), [(1800, True), (1801, False)])
 def test_it_has_a_place_if_a_warm_pool_that_it_cannot_use_is_gone_in_time(kept_s: int, has_place: bool) -> None:
     waits = refused("a", ago_ms=10 * HOUR_MS)
-    assert Probes(snapshot(warm("v", ends_in_s=kept_s), waits, size=1)).has_place(waits) is has_place
+    assert probes_of(snapshot(warm("v", ends_in_s=kept_s), waits, size=1)).has_place(waits) is has_place
 
 
 def test_a_warm_pool_that_it_may_start_in_is_kept_for_its_place() -> None:
@@ -308,12 +340,12 @@ def test_it_has_a_place_if_the_warm_pool_that_an_attempt_may_leave_is_gone_in_ti
 ) -> None:
     waits = refused("a", ago_ms=10 * HOUR_MS, warm_key=key)
     running = changed(held("x", ends_in_s=1800), keep_ms=keep_ms, warm_key="k")
-    assert Probes(snapshot(running, waits, size=1)).has_place(waits) is has_place
+    assert probes_of(snapshot(running, waits, size=1)).has_place(waits) is has_place
 
 
 def test_it_is_not_tried_while_its_pool_backs_off() -> None:
     held_back = replace(refused("a"), not_before_ms=NOW_MS + 5000)
-    assert Probes(snapshot(held_back, size=1)).next_ms(held_back) == NOW_MS + 5000
+    assert probes_of(snapshot(held_back, size=1)).next_ms(held_back) == NOW_MS + 5000
 
 
 def test_a_try_on_leftovers_pays_for_none_of_the_tries_before_it() -> None:
@@ -421,7 +453,7 @@ def test_others_are_decided_on_as_if_unlaunchable_jobs_that_are_not_tried_were_n
     plan = schedule(shot)
     check_plan(shot, plan)
     tried = {action.job for action in plan.actions if isinstance(action, Start)} & barred
-    probes = Probes(shot)
+    probes = probes_of(shot)
     in_turn = {each.name for each in shot.waiting if each.name in barred and probes.has_place(each)}
     assume(
         not tried - {each.job for each in plan.actions if isinstance(each, Start) and each.on_leftovers} and not in_turn

@@ -14,7 +14,7 @@ from headway.plan import Preempt, Release, ReleaseWarm, Start
 from headway.refusals import is_unlaunchable, retry_ms
 from headway.scheduling.alternatives import choices, in_pools
 from headway.scheduling.invariants import check_plan
-from headway.scheduling.probes import Probes
+from headway.scheduling.placement.pass_state import PassState
 from headway.scheduling.scheduler import schedule
 from tests.core.scheduling.promises import test_promises as promises
 from tests.core.strategies import NOW_MS, among_equals, by_predictions, refusing, sharing, snapshots
@@ -72,7 +72,7 @@ def one_is_tried_in_a_pool(snapshot: Snapshot) -> None:
 
 def others_are_decided_as_if_they_were_not_there(snapshot: Snapshot) -> None:
     """Unlaunchable jobs without a place in the queue, tried on leftovers at most, change nothing for others."""
-    barred, probes = barred_names(snapshot), Probes(snapshot)
+    barred, probes = barred_names(snapshot), PassState(snapshot, explain=False).probes
     if any(
         probes.has_place(each)
         for job in snapshot.waiting

@@ -13,7 +13,7 @@ anything, so there it has its turn before those with a place that were tried lat
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import cached_property
 from math import inf
@@ -33,9 +33,11 @@ class Probes:
 
     Args:
         snapshot: the state that is decided on.
+        can_start: whether the decision, as far as it is made, can start an unlaunchable job on one alternative.
     """
 
-    def __init__(self, snapshot: Snapshot) -> None:
+    def __init__(self, snapshot: Snapshot, can_start: Callable[[WaitingJob], bool]) -> None:
+        self._can_start = can_start
         self._now_ms = snapshot.now_ms
         self._sizes = snapshot.pools
         self._percent = snapshot.policy.probe_percent
@@ -82,9 +84,18 @@ class Probes:
         last_ms = {(each.name, pool): failed.last_ms for failed, each in self._tried for pool in each.demand}
         for failed, each in self._tried:
             is_later = any(last_ms[found[pool], pool] > failed.last_ms for pool in each.demand if pool in found)
-            if is_later and self._has_turn_on_leftovers(each):
+            if is_later and each.name in self._barred_everywhere and self._has_turn_on_leftovers(each):
                 found = {pool: name for pool, name in found.items() if pool not in each.demand}
         return found
+
+    @cached_property
+    def _barred_everywhere(self) -> set[str]:
+        """The jobs that are unlaunchable on all their alternatives: only those are tried on leftovers."""
+        return {
+            job.name
+            for job in self._snapshot.waiting
+            if _has_failed(job) and all(self.is_barred(each) for each in choices(job))
+        }
 
     @cached_property
     def _wanted(self) -> set[str]:
@@ -159,17 +170,7 @@ class Probes:
 
     def _has_turn_on_leftovers(self, job: WaitingJob) -> bool:
         """Whether a job can be tried now on instances that nobody else waits for."""
-        limit = self._snapshot.policy.team(job.terms.team).limit
-        return (
-            self._wanted.isdisjoint(job.demand)
-            and self.may_start(job)
-            and paused_pool(job, self._snapshot) is None
-            and all(
-                self._free_in_ms(job, pool, count) == 0
-                and (pool not in limit or self._free_in_ms(job, pool, count, limit[pool]) == 0)
-                for pool, count in job.demand.items()
-            )
-        )
+        return self._wanted.isdisjoint(job.demand) and self.may_start(job) and self._can_start(job)
 
     def _free_in_ms(self, job: WaitingJob, pool: str, count: int, limit: int | None = None) -> float:
         """In what time so many instances can be free for a job at the earliest, ms, as far as limits of run times tell.

@@ -8,6 +8,7 @@ from headway.scheduling.placement.explainer import Explainer
 from headway.scheduling.placement.ground import Ground
 from headway.scheduling.placement.hints import Hints
 from headway.scheduling.placement.memo import Memo
+from headway.scheduling.placement.trying import start_beside
 from headway.scheduling.probes import Probes
 
 
@@ -26,7 +27,7 @@ class PassState:
         self.ground = ground = Ground(snapshot)
         self.memo = Memo(ground)
         self.hints = Hints(ground)
-        self.probes = Probes(snapshot)
+        self.probes = Probes(snapshot, lambda job: start_beside(job, ground) is not None)
         self.explainer = Explainer(ground, enabled=explain)
         self.releases: list[Release] = []
         self.stops: list[StopForSize] = []
