@@ -106,6 +106,8 @@ def test_every_module_and_every_file_of_tests_that_is_named_is_there() -> None:
     for target in MODULES.values():
         paths = [*(f"{target.package}/{module}" for module in target.modules), *target.tests, *target.without]
         assert [path for path in paths if not (ROOT / path).exists()] == []
+        for path, name in (each.split("::") for each in target.deselected):
+            assert f"def {name}(" in (ROOT / path).read_text()
 
 
 def test_every_committed_reason_is_one_line_and_for_a_module_that_is_tried() -> None:

@@ -218,7 +218,7 @@ class World(SimulatedDeployment[Table]):
             return self.rogues.on_status(sighting, self.clock())
         return outcome is StatusOutcome.TICK_DUE
 
-    def reconcile(self, after_s: int = 300) -> int:
+    def reconcile(self, after_s: int = 300, *, left_ms: int = 50_000) -> int:
         """Run reconcile."""
         with isolated_steps() as step:
             with step("wake-up"):
@@ -236,7 +236,7 @@ class World(SimulatedDeployment[Table]):
                 sleep=self.sleep,
                 wake=self.wakes.append,
                 after_s=after_s,
-                left_ms=lambda: 50_000,
+                left_ms=lambda: left_ms,
                 step=step,
             )
 

@@ -323,7 +323,7 @@ def test_reconcile_finds_an_attempt_whose_event_was_lost(world: World) -> None:
     assert world.states("a") == {"a": "running"}
     assert world.reconcile() == 1
     assert world.states("a") == {"a": "completed"}
-    assert world.wakes[-1] == "reconcile has found changes"
+    assert world.wakes[-1] == "reconcile has asked SageMaker"
     world.check()
 
 

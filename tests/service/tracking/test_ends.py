@@ -13,6 +13,7 @@ from headway.reasons import ReasonCode
 from headway_service.config.document import Configuration, validate
 from headway_service.ports.training_jobs import TrainingJobStatus
 from headway_service.store.records.capacity.attempt import AttemptRecord, StopCause
+from headway_service.store.records.capacity.training_plan import PlanRecord
 from headway_service.tracking.ends import LOSING, end_of, lost_ms
 from tests.service.store.builders import NOW_MS, attempt, job
 from tests.service.world import P5
@@ -63,23 +64,30 @@ def test_an_end_moves_the_job(
     code: ReasonCode | None,
     retried: bool,
 ) -> None:
-    end = end_of(attempt(**of), seen, job(), [], configuration, NOW_MS)
+    end = end_of(attempt(**of), seen, job(), list, configuration, NOW_MS)
     assert (end.trigger, end.retry is not None) == (trigger, retried)
     if code is not None:
         assert end.reason.code is code
 
 
 def test_a_want_of_capacity_is_retried_as_such() -> None:
-    end = end_of(attempt(), status("Stopped", "Stopped", pending_expired_s=60), job(), [], configuration, NOW_MS)
+    end = end_of(attempt(), status("Stopped", "Stopped", pending_expired_s=60), job(), list, configuration, NOW_MS)
     assert end.retry is not None
     assert end.retry.kind is FailureKind.CAPACITY
 
 
-def test_the_policy_is_asked_only_where_it_matters() -> None:
+def test_the_policy_and_the_plans_are_asked_only_where_they_matter() -> None:
     def unread() -> Configuration:
         raise AssertionError("the configuration is read")
 
-    assert end_of(attempt(), status("Completed", "Completed"), job(), [], unread, NOW_MS).trigger is JobTrigger.COMPLETE
+    def unread_plans() -> list[PlanRecord]:
+        raise AssertionError("the plans are read")
+
+    end = end_of(attempt(), status("Completed", "Completed"), job(), unread_plans, unread, NOW_MS)
+    assert end.trigger is JobTrigger.COMPLETE
+    preempted = attempt(stop_cause=StopCause.PREEMPTION)
+    end = end_of(preempted, status("Stopped", "Stopped"), job(), unread_plans, unread, NOW_MS)
+    assert end.trigger is JobTrigger.PREEMPTED_ENDED
 
 
 @pytest.mark.parametrize("trigger", sorted(set(JobTrigger)))

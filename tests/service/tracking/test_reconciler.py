@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -20,6 +21,7 @@ from headway_service.store.records.capacity.attempt import AttemptRecord
 from headway_service.tracking import attempt_checks, reconciler
 from headway_service.tracking.reconciler import MAX_NOTED, is_unchanged
 from headway_service.tracking.training_job_scan import MAX_PAGES, PAGE_INTERVAL_S
+from headway_service.tracking.turns import in_turn
 from tests.service.world import World, on, request
 
 AFTER_S = 300
@@ -58,9 +60,14 @@ def refuse(world: World, operation: str) -> None:
 
 def most(monkeypatch: pytest.MonkeyPatch, count: int) -> None:
     """A run describes so many attempts at most, one after the other."""
-    for module in (reconciler, attempt_checks):
-        monkeypatch.setattr(module, "MAX_DESCRIBED", count)
+    monkeypatch.setattr(reconciler, "MAX_DESCRIBED", count)
     monkeypatch.setattr(attempt_checks, "DESCRIBED_AT_ONCE", 1)
+
+
+def wait_for_turn(world: World, *, of_overdue: bool) -> None:
+    """Until a minute in which overdue attempts are described first, or the others."""
+    while in_turn((True, False), world.machine_clock())[0] is not of_overdue:
+        world.pass_time(60, deliver=False)
 
 
 def lists(world: World) -> int:
@@ -218,14 +225,39 @@ def test_nothing_more_is_described_once_sagemaker_throttles() -> None:
     assert len(world.called("DescribeTrainingJob")) == attempt_checks.DESCRIBED_AT_ONCE
 
 
-def test_a_tick_is_requested_for_what_was_found_and_only_then() -> None:
+def test_a_tick_is_requested_once_sagemaker_was_asked_about_an_attempt_and_only_then() -> None:
     world = training("a")
     world.fleet.finish("a", now=world.now_s)
     world.pass_time(AFTER_S + 60, deliver=False)
     world.wakes.clear()
     world.reconcile(AFTER_S)
     world.reconcile(AFTER_S)
-    assert world.wakes == ["reconcile", "reconcile has found changes", "reconcile"]
+    assert world.wakes == ["reconcile", "reconcile has asked SageMaker", "reconcile"]
+
+
+def test_a_tick_is_requested_for_an_end_of_which_the_write_has_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = training("a")
+    world.fleet.finish("a", now=world.now_s)
+    world.pass_time(AFTER_S + 60, deliver=False)
+    world.wakes.clear()
+    written = world.observer.apply_answer
+
+    def apply(*answer: Any) -> None:
+        written(*answer)
+        raise RetryLater("no answer")
+
+    monkeypatch.setattr(world.observer, "apply_answer", apply)
+    assert world.reconcile(AFTER_S) == 0
+    assert world.wakes[-1] == "reconcile has asked SageMaker"
+
+
+def test_a_run_without_time_asks_sagemaker_nothing() -> None:
+    world = training("a")
+    world.pass_time(AFTER_S + 60, deliver=False)
+    world.reconcile(AFTER_S, left_ms=reconciler.NOTES_MS)
+    assert (lists(world), world.called("DescribeTrainingJob")) == (0, [])
+    world.reconcile(AFTER_S, left_ms=reconciler.NOTES_MS + 1)
+    assert lists(world) == 1
 
 
 @pytest.mark.parametrize(("attempts", "seconds"), [(0, 0), (1, 60), (300, 60), (301, 120), (5000, 1020)])
@@ -257,13 +289,38 @@ def test_attempts_that_are_overdue_in_each_run_hide_no_ends_of_others(monkeypatc
     for name in ending:
         world.fleet.finish(name, now=world.now_s)
     world.pass_time(AFTER_S + 60, deliver=False)
+    wait_for_turn(world, of_overdue=True)
     world.reconcile(AFTER_S)
     assert world.called("DescribeTrainingJob") == ["slow0", "slow1", "x1", "x2"]
     world.pass_time(60, deliver=False)
     world.reconcile(AFTER_S)
     # Those come first that were described the longest ago.
-    assert world.called("DescribeTrainingJob")[4:] == ["slow2", "slow3", "slow4", "x3"]
+    assert world.called("DescribeTrainingJob")[4:] == ["x3", "slow2", "slow3", "slow4"]
     assert world.states(*ending) == dict.fromkeys(ending, "completed")
+
+
+@pytest.mark.parametrize("refused", ["slow", "x"])
+def test_neither_kind_takes_all_runs_if_sagemaker_throttles_what_it_asks(
+    refused: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(attempt_checks, "DESCRIBED_AT_ONCE", 1)
+    monkeypatch.setattr(AttemptRecord, "is_pending_too_long", lambda attempt, _: attempt.job_name.startswith("slow"))
+    names = [f"{kind}{number}" for kind in ("slow", "x") for number in range(3)]
+    world = training(*names, pool=10)
+    answered = world.fleet.call
+
+    def call(asked: str, request: dict[str, object], *, now: float) -> dict[str, object]:
+        if asked == "DescribeTrainingJob" and str(request["TrainingJobName"]).startswith(refused):
+            raise AwsError("ThrottlingException", "Rate exceeded", status=400)
+        return answered(asked, request, now=now)
+
+    world.fleet.call = call  # type: ignore[method-assign, assignment]
+    for name in names:
+        world.fleet.finish(name, now=world.now_s)
+    world.pass_time(AFTER_S + 60, deliver=False)
+    minutes(world, 2, deliver=False)
+    ended = {name for name, state in world.states(*names).items() if state == "completed"}
+    assert ended == {name for name in names if not name.startswith(refused)}
 
 
 @pytest.mark.parametrize("overdue", [0, 1, 5])
@@ -299,7 +356,7 @@ def test_a_step_that_fails_skips_no_other_and_is_reported(step: str, monkeypatch
         return False
 
     for name in ("refresh_plans", "refresh_scores"):
-        monkeypatch.setattr(reconciler, name, lambda *_, name=name: note(name))
+        monkeypatch.setattr(reconciler, name, lambda *_, name=name, **__: note(name))
     if step == "wake":
         monkeypatch.setattr(world, "wakes", Failing())
     else:
@@ -307,7 +364,7 @@ def test_a_step_that_fails_skips_no_other_and_is_reported(step: str, monkeypatch
     with pytest.raises(RetryLater):
         world.reconcile(AFTER_S)
     assert done == [name for name in ("refresh_plans", "refresh_scores") if name != step]
-    assert list(world.wakes) == ([] if step == "wake" else ["reconcile"])
+    assert list(world.wakes) == ([] if step == "wake" else ["reconcile", "reconcile has asked SageMaker"])
 
 
 class Failing(list[str]):

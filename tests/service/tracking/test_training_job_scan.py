@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from headway_sandbox.sagemaker.service_facts import RATES
 from headway_sandbox.sagemaker.token_bucket import Rate, Throttle
-from headway_service.tracking import attempt_checks
+from headway_service.tracking import reconciler
 from headway_service.tracking.training_job_scan import MAX_PAGES
 from tests.service.world import World
 
@@ -39,7 +39,7 @@ def list_times(function: str) -> list[float]:
         began_s = world.now_s
     with pytest.MonkeyPatch.context() as patch:
         # So many attempts are described already.
-        patch.setattr(attempt_checks, "MAX_DESCRIBED", 0)
+        patch.setattr(reconciler, "MAX_DESCRIBED", 0)
         getattr(world, function)()
     assert len(found) >= MAX_PAGES
     return found

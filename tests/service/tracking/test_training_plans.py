@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 
 import pytest
 
@@ -30,8 +31,10 @@ def world_of(*names: str) -> World:
     return world
 
 
-def refresh(world: World, plans: MemoryTrainingPlans) -> dict[str, PlanRecord]:
-    refresh_plans(world.table, plans, read_ledger(world.table), world.machine_clock)
+def refresh(
+    world: World, plans: MemoryTrainingPlans, has_time: Callable[[], bool] = lambda: True
+) -> dict[str, PlanRecord]:
+    refresh_plans(world.table, plans, read_ledger(world.table), world.machine_clock, has_time=has_time)
     return {each.name: each for each in read_ledger(world.table).plans}
 
 
@@ -124,5 +127,13 @@ def test_a_concurrent_run_is_no_error() -> None:
     world, plans = world_of("spring"), MemoryTrainingPlans(plan("spring"))
     before = read_ledger(world.table)
     refresh(world, plans)
-    refresh_plans(world.table, plans, before, world.machine_clock)
+    refresh_plans(world.table, plans, before, world.machine_clock, has_time=lambda: True)
     assert refresh(world, plans)["spring"].version == 1
+
+
+def test_each_plan_has_its_turn_if_a_run_has_no_time_for_all() -> None:
+    world, plans = world_of("a", "b", "c"), MemoryTrainingPlans(plan("a"), plan("b"), plan("c"))
+    for number in range(3):
+        assert len(refresh(world, plans, iter([True, False]).__next__)) == number + 1
+        world.now_s += 60
+    assert refresh(world, MemoryTrainingPlans(), lambda: False).keys() == {"a", "b", "c"}

@@ -351,6 +351,30 @@ def test_queues_are_counted_later_if_the_table_does_not_answer_or_no_time_is_lef
     assert queue.stored() is not None
 
 
+def test_a_run_without_time_for_all_queues_is_continued_by_the_next_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    queue = Queue()
+    queue.configuration.write(json.dumps({"pools": {P5: {"size": 1}, "ml.g5.xlarge": {"size": 1}}, "teams": {"a": {}}}))
+    queue.tick()
+    counted: list[str] = []
+
+    def count(partition: str, *_: object, **__: object) -> int:
+        counted.append(partition)
+        queue.now_s += 5
+        if len(counted) == 2:
+            raise RetryLater("x")
+        return 0
+
+    monkeypatch.setattr(queue.table, "count_before", count)
+    for _ in range(6):
+        queue.recounts.run_if_due(read_ledger(queue.table), queue.machine_clock() + 5000)
+    assert len(counted) == 5, "the next round is not due yet"
+    assert counted[1] == counted[4], "the one without an answer is counted last"
+    assert len(set(counted)) == 4
+    queue.now_s += COUNTED_EACH_MS / 1000
+    queue.recounts.run_if_due(read_ledger(queue.table), queue.machine_clock() + 5000)
+    assert counted[5] == counted[0]
+
+
 def test_the_owners_with_the_most_jobs_have_numbers_of_their_own_and_the_others_the_largest_of_theirs() -> None:
     owners = [f"{number:03}" for number in range(MAX_COUNTED_OWNERS + 5) for _ in range(200 + number)]
     count = QueueCountRecord.of(owners, 0)

@@ -70,17 +70,17 @@ class AttemptChecks:
         self,
         attempts: Iterable[AttemptRecord],
         *,
-        most: int | None = None,
+        most: int,
         until_ms: int | None = None,
     ) -> None:
         """Describe attempts in their order, and apply what SageMaker says of them.
 
         Args:
             attempts: they are taken as far as they are described.
-            most: how many may be described in this run, with those that were; None for all that a run may.
+            most: how many may be described in this run, with those that were.
             until_ms: none is begun after this machine time, ms; None for as long as the run has time.
         """
-        most, left = MAX_DESCRIBED if most is None else most, iter(attempts)
+        left = iter(attempts)
         while self.described < most and not self._is_throttled and self._has_time():
             if until_ms is not None and self._clocks.machine_ms() >= until_ms:
                 return

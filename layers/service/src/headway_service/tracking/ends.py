@@ -53,7 +53,7 @@ def end_of(
     attempt: AttemptRecord,
     sighting: TrainingJobStatus,
     job: JobRecord,
-    plans: Iterable[PlanRecord],
+    plans: Callable[[], Iterable[PlanRecord]],
     configuration: Callable[[], Configuration],
     now_ms: int,
 ) -> End:
@@ -62,7 +62,7 @@ def end_of(
     Args:
         sighting: the status.
         job: the job of the attempt.
-        plans: the training plans that its pools follow.
+        plans: the training plans that its pools follow; asked only where they matter.
         configuration: what the policy does about jobs that fail; asked only where it matters.
         now_ms: the training time, ms.
     """
@@ -80,7 +80,7 @@ def end_of(
         return end
     if sighting.secondary_status not in LIMITS:
         # AWS does not document whether such a training job is Stopped or Failed, nor the reason that it shows.
-        took = (each.name for each in plans if each.took_instances(attempt.since_ms, sighting.modified_ms))
+        took = (each.name for each in plans() if each.took_instances(attempt.since_ms, sighting.modified_ms))
         if (plan := next(took, None)) is not None:
             return End(trigger=JobTrigger.RETRY, reason=reasons.lost_plan_instances(plan), retry=RetryPlan())
     kind = failure_kind(sighting.secondary_status, sighting.failure_reason)

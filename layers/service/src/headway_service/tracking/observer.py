@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from enum import Enum, auto
+from functools import partial
 
 from headway import reasons
 from headway.jobpolicy.failure_kinds import FailureKind
@@ -104,7 +105,7 @@ class Observer:
             if not sighting.ended and not asked and not _is_news(attempt, sighting):
                 return StatusOutcome.IGNORED
             if sighting.ended:
-                job, plans = self._require_job(attempt), find_plans(self._table, plan_pools(attempt.demand))
+                job, plans = self._require_job(attempt), partial(find_plans, self._table, plan_pools(attempt.demand))
                 end = end_of(attempt, sighting, job, plans, self._configuration, now_ms)
                 self._end(job, attempt, end, sighting, now_ms)
                 return StatusOutcome.TICK_DUE

@@ -31,6 +31,7 @@ from headway_service.tracking.observer import Observer
 from headway_service.tracking.spot_scores import refresh_scores
 from headway_service.tracking.training_job_scan import MAX_PAGES, PAGE_INTERVAL_S
 from headway_service.tracking.training_plans import refresh_plans
+from headway_service.tracking.turns import in_turn
 from headway_service.tracking.warm_pools import WarmPoolTracker
 
 MAX_NOTED = 500
@@ -39,15 +40,14 @@ MAX_NOTED = 500
 CLOCKS_MS = 60_000
 """SageMaker's clock may be behind the one by which an attempt was written down, ms."""
 
-
 NOTES_MS = 15_000
 """A run with less time left asks about no further attempts, ms: what it has found is to be noted."""
 
 RESERVED_MS = 5_000
 """A run with less time left begins nothing further, ms."""
 
-WARM_POOLS_MS = 30_000
-"""A run with less time left asks about no further warm pools, ms: attempts are to have their part of it."""
+POOLS_MS = 30_000
+"""A run with less time left asks about no further training plans and warm pools, ms: the rest is for attempts."""
 
 WORTH_WAITING = 20
 """If the last page showed so many attempts, the next one is awaited before any of the others are described."""
@@ -72,8 +72,9 @@ def reconcile(
 ) -> int:
     """Describe attempts without a status for ``after_s`` seconds that are not listed as unchanged, as time allows.
 
-    Those come first whose status is the oldest. One that may not wait for instances any longer is described even if it
-    is listed, as it is stopped without them. So is one that gives way to others if it has none.
+    Those come first whose status is the oldest. One that may not wait for instances any longer is overdue: it is
+    described even if it is listed, as it is stopped without them. So is one that gives way to others if it has none.
+    These have the first turn in one minute, and the others in the next, as either may take all the time of a run.
 
     An attempt that SageMaker did not find is checked in each run.
 
@@ -108,17 +109,26 @@ def reconcile(
         if (attempt.seen_ms <= unheard or attempt.missing_since_ms is not None) and attempt not in overdue
     )
     has_changed = False
+
+    def has_time_for_pools() -> bool:
+        return left_ms() > POOLS_MS
+
     with step("training plans"):
-        has_changed |= refresh_plans(table, training_plans, ledger, clocks.machine_ms)
+        has_changed |= refresh_plans(table, training_plans, ledger, clocks.machine_ms, has_time=has_time_for_pools)
     if ledger.warm_pools:
         with step("warm pools"):
             # The scheduler has them released.
             tracker = WarmPoolTracker(table, training_jobs, clocks.machine_ms, releases=False)
-            has_changed |= tracker.track(ledger.warm_pools, now_ms, has_time=lambda: left_ms() > WARM_POOLS_MS)
+            has_changed |= tracker.track(ledger.warm_pools, now_ms, has_time=has_time_for_pools)
     checks = AttemptChecks(observer, training_jobs, calls, clocks, lambda: left_ms() > NOTES_MS)
     # An attempt that has its instances, and prepares its training for long, is overdue in each run.
-    checks.describe(overdue, most=MAX_DESCRIBED - min(len(silent), MAX_DESCRIBED // 2))
-    same = find_unchanged(silent, training_jobs, checks, clocks=clocks, sleep=sleep)
+    is_turn_of_silent = in_turn((False, True), machine_ms)[0]
+    if not is_turn_of_silent:
+        checks.describe(overdue, most=_part_beside(silent))
+    most = _part_beside(overdue) if is_turn_of_silent else MAX_DESCRIBED
+    same = find_unchanged(silent, training_jobs, checks, clocks=clocks, sleep=sleep, most=most)
+    if is_turn_of_silent:
+        checks.describe(overdue, most=MAX_DESCRIBED)
     noted = _oldest_first(same)[:MAX_NOTED]
     watched = checkpoints.due(noted)
     later = {each.attempt_name for each in watched}
@@ -127,9 +137,10 @@ def reconcile(
             _note_unchanged(table, attempt, machine_ms)
     counts = {"silent": len(silent), "unchanged": len(same), "described": checks.described, "ended": checks.ended}
     logger.info("reconciled", extra=counts)
-    if checks.ended or has_changed:
+    # What was written may not be known, as the answer to a write may be lost.
+    if checks.described or ledger.warm_pools or has_changed:
         with step("wake-up for what was found"):
-            wake("reconcile has found changes")
+            wake("reconcile has asked SageMaker")
     with step("spot scores"):
         refresh_scores(table, spot_scores, ledger, clocks.machine_ms)
     # At the end, as S3 may be slow, and nothing waits for these.
@@ -137,6 +148,11 @@ def reconcile(
         if left_ms() > RESERVED_MS:
             _note_unchanged(table, attempt, machine_ms, checkpoint_seen_ms=checkpoints.newer_ms(attempt))
     return checks.ended
+
+
+def _part_beside(others: Sequence[AttemptRecord]) -> int:
+    """How many attempts may be described in the first turn of a run: others have half of them if they need it."""
+    return MAX_DESCRIBED - min(len(others), MAX_DESCRIBED // 2)
 
 
 def _oldest_first(attempts: Iterable[AttemptRecord]) -> list[AttemptRecord]:
@@ -166,6 +182,7 @@ def find_unchanged(
     *,
     clocks: Clocks,
     sleep: Callable[[float], None],
+    most: int,
 ) -> list[AttemptRecord]:
     """Find the attempts that ListTrainingJobs shows as live and with their known status, and describe the others.
 
@@ -180,6 +197,7 @@ def find_unchanged(
         checks: describes attempts.
         clocks: training time and machine time.
         sleep: sleeps for a time, s.
+        most: how many may be described in this run, with those that were.
 
     Returns:
         The unchanged attempts. An attempt that no page shows, because SageMaker did not respond or there are too many
@@ -191,13 +209,13 @@ def find_unchanged(
     after_ms = min((each.since_ms for each in attempts), default=0) - CLOCKS_MS
     token, shown = None, WORTH_WAITING
     try:
-        for number in range(MAX_PAGES if attempts else 0):
+        for number in range(MAX_PAGES):
+            next_ms = clocks.machine_ms() + int(PAGE_INTERVAL_S * 1000)
+            if number and shown < WORTH_WAITING:
+                checks.describe(_taken(unlisted), most=most, until_ms=next_ms)
+            if not unlisted or not checks.has_time():
+                break
             if number:
-                next_ms = clocks.machine_ms() + int(PAGE_INTERVAL_S * 1000)
-                if shown < WORTH_WAITING:
-                    checks.describe(_taken(unlisted), until_ms=next_ms)
-                if not unlisted or not checks.has_time():
-                    break
                 sleep(max(0.0, (next_ms - clocks.machine_ms()) / 1000))
             page = training_jobs.live(after_ms, token)
             shown = 0
@@ -211,7 +229,7 @@ def find_unchanged(
                 break
     except (OutcomeUnknown, ListingExpired) as error:
         logger.warning("the list ends early", extra={"unlisted": len(unlisted), "error": str(error)})
-    checks.describe([*_oldest_first(changed), *unlisted.values()])
+    checks.describe([*_oldest_first(changed), *unlisted.values()], most=most)
     return found
 
 

@@ -14,9 +14,17 @@ from headway_service.sagemaker_api.visibility import is_proven
 from headway_service.store import transitions
 from headway_service.store.ledger import Ledger
 from headway_service.store.records.capacity.training_plan import PlanRecord
+from headway_service.tracking.turns import in_turn
 
 
-def refresh_plans(table: Table, plans: TrainingPlans, ledger: Ledger, machine_clock: Callable[[], int]) -> bool:
+def refresh_plans(
+    table: Table,
+    plans: TrainingPlans,
+    ledger: Ledger,
+    machine_clock: Callable[[], int],
+    *,
+    has_time: Callable[[], bool],
+) -> bool:
     """Describe the plan of each pool that follows one. AWS sends no events on plans.
 
     While SageMaker does not answer, the known plan holds. That a plan is not found counts only if it is still not found
@@ -26,6 +34,7 @@ def refresh_plans(table: Table, plans: TrainingPlans, ledger: Ledger, machine_cl
         plans: SageMaker.
         ledger: what :func:`headway_service.store.ledger.read_ledger` gave.
         machine_clock: the machine time, ms.
+        has_time: whether a further plan may be described. Each minute another one is the first.
 
     Returns:
         Whether one has changed, so that a decision is due.
@@ -39,8 +48,11 @@ def refresh_plans(table: Table, plans: TrainingPlans, ledger: Ledger, machine_cl
     for record in ledger.plans:
         if record.pool not in followed:
             changed |= _write(table, record, None)
-    for pool, arn in followed.items():
-        known = ledger.plan_of(pool)
+    for pool in in_turn(list(followed), machine_clock()):
+        if not has_time():
+            logger.warning("the other training plans are described by later runs", extra={"pool": pool})
+            break
+        arn, known = followed[pool], ledger.plan_of(pool)
         try:
             plan = plans.describe(plan_of(arn))
         except OutcomeUnknown as error:

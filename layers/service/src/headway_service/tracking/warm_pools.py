@@ -24,6 +24,7 @@ from headway_service.store.ledger import Ledger
 from headway_service.store.records.capacity.attempt import AttemptRecord, StopCause
 from headway_service.store.records.capacity.warm_pool import NOBODY, WarmPoolRecord
 from headway_service.store.repository import find_attempt, find_job, find_reservation
+from headway_service.tracking.turns import in_turn
 
 MAX_DESCRIBED = 50
 """Warm pools that one invocation describes: DescribeTrainingJob is throttled per account. The next one begins with
@@ -149,8 +150,7 @@ class WarmPoolTracker:
     def _in_turn(self, pools: Iterable[WarmPoolRecord]) -> list[WarmPoolRecord]:
         """Those that are soon gone, then the others, beginning with another one each minute."""
         order = sorted(pools, key=lambda each: each.attempt_name)
-        first = self._machine_clock() // 60_000 * MAX_DESCRIBED % len(order) if order else 0
-        return sorted((*order[first:], *order[:first]), key=lambda each: not each.may_free)
+        return sorted(in_turn(order, self._machine_clock(), step=MAX_DESCRIBED), key=lambda each: not each.may_free)
 
     def _look(self, pool: WarmPoolRecord, now_ms: int) -> bool:
         sighting = self._training_jobs.describe(pool.attempt_name)
