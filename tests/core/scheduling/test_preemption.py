@@ -6,12 +6,28 @@ from dataclasses import replace
 
 import pytest
 
-from headway.model import STOP_MS
-from headway.policy import Ageing, Policy, Team
+from headway.model import STOP_MS, Allocation, Snapshot, WaitingJob
+from headway.plan import ReleaseWarm
+from headway.policy import Ageing, Order, Policy, Team
+from headway.protected import Protected
+from headway.scheduling.fair_share import with_team_limits
 from headway.scheduling.placement.ground import Ground
-from headway.scheduling.preemption import outranks, protected_until_ms
+from headway.scheduling.preemption import Preemption, outranks, protected_until_ms, protection
 from headway.scheduling.scheduler import schedule
-from tests.core.builders import NOW_MS, P5, allocation, held, job, preemptions, reason_of, snapshot, starts
+from tests.core.builders import (
+    G5,
+    NOW_MS,
+    P5,
+    allocation,
+    changed,
+    held,
+    job,
+    preemptions,
+    reason_of,
+    snapshot,
+    starts,
+    warm,
+)
 
 
 @pytest.mark.parametrize(
@@ -128,9 +144,12 @@ def test_such_a_job_reclaims_no_guarantee() -> None:
 
 def test_a_preemption_is_not_counted_on_for_the_reserved_start_of_such_a_job() -> None:
     parts = (held("x", 0, ends_in_s=9000), held("y", 9, ends_in_s=300))
-    for preempts, starts_by in ((True, NOW_MS + 300_000), (False, NOW_MS + 9_000_000)):
-        plan = schedule(snapshot(*parts, job("wide", 5, count=2, preempts=preempts)))
-        assert [wait.start_by_ms for wait in plan.waits] == [starts_by]
+    # Also where something is unused, which is released for any job.
+    for unused in ((), (warm("v", pool=G5),)):
+        for preempts, starts_by in ((True, NOW_MS + 300_000), (False, NOW_MS + 9_000_000)):
+            wide = job("wide", 5, count=2, preempts=preempts)
+            plan = schedule(snapshot(*parts, *unused, wide, pools={P5: 2, G5: 1}))
+            assert [wait.start_by_ms for wait in plan.waits] == [starts_by]
 
 
 @pytest.mark.parametrize("explain", [True, False])
@@ -141,3 +160,67 @@ def test_such_a_job_does_not_keep_jobs_behind_it_from_preempting(heads: int, *, 
     waiting = (OTHER, job("preempts", 9, entered=1))
     plan = schedule(snapshot(*running, *waiting, policy=Policy(reserved_heads=heads)), explain=explain)
     assert preemptions(plan) == [("y", "preempts")]
+
+
+def test_what_is_unused_is_protected_by_nothing() -> None:
+    lacking = changed(held("x", since=NOW_MS), preemptible=False, lacks_instances=True)
+    assert protection(lacking, Policy(preemption=False, min_run_time_ms=7)) == (0, None)
+
+
+@pytest.mark.parametrize(
+    "waiting", [[job("w", 9, team="a", count=3)], [job("v1", 9, team="a"), job("w", 9, team="a", count=2)]]
+)
+def test_a_warm_pool_that_goes_counts_for_no_guarantee_of_its_team(waiting: list[WaitingJob]) -> None:
+    policy = Policy(teams={"a": Team(), "b": Team(guaranteed={P5: 1})})
+    running = [held(name, team="b") for name in ("x", "y", "z")]
+    plan = schedule(snapshot(warm("v", team="b"), *running, *waiting, size=4, policy=policy))
+    assert [each.job for each in plan.actions if isinstance(each, ReleaseWarm)] == ["v"]
+    assert [freed_for for _, freed_for in preemptions(plan)] == ["w", "w"], "one of three is guaranteed"
+
+
+def test_no_warm_pool_goes_for_a_job_that_does_not_get_the_rest_of_its_instances() -> None:
+    # Its warm pool would have to go, and its team is at its limit.
+    policy = Policy(teams={"a": Team(limit={P5: 1}), "b": Team()})
+    wants = job("w", 5, team="a", warm_key="k")
+    shot = snapshot(warm("v", team="b"), held("x", 9, team="a"), wants, size=2, policy=policy)
+    assert [each.job for each in preemption(shot).victims(wants, {P5: 1})] == ["v"]
+    assert preemption(shot).victims(wants, with_team_limits({P5: 1}, "a", policy)) == ()
+
+
+SHARED = Policy(order=Order.SHARED)
+HOUR_MS = 3_600_000
+
+
+def sharing(name: str, priority: int, **more: bool) -> Allocation:
+    """An attempt of a job that takes part in the order, above the lowest level."""
+    attempt = held(name, priority, since=NOW_MS, entered=NOW_MS)
+    return changed(attempt, attained_ms=HOUR_MS, **{"checkpoints": True, **more})
+
+
+def preemption(shot: Snapshot) -> Preemption:
+    return Ground(shot).preemption
+
+
+@pytest.mark.parametrize(
+    ("attempt", "why"),
+    [
+        (sharing("lower", 4), None),
+        (sharing("equal", 5), None),
+        (sharing("writes-none", 5, checkpoints=False), Protected.NOT_LOWER),
+        (sharing("higher", 6), Protected.NOT_LOWER),
+    ],
+)
+def test_why_an_attempt_is_stopped_for_no_job_that_may_preempt_equals(
+    attempt: Allocation, why: Protected | None
+) -> None:
+    waiting = changed(job("w", 5), attained_ms=0)
+    shot = snapshot(attempt, waiting, size=1, policy=SHARED)
+    assert preemption(shot).protected_from(waiting)(attempt) is why
+    assert preemptions(schedule(shot)) == ([] if why else [(attempt.job, "w")])
+
+
+def test_a_job_that_preempts_no_equal_hides_none_behind_it_that_does() -> None:
+    """Its turn is compared with theirs, and it may be any time before that."""
+    takes_no_part = job("first", 5, entered=1000)
+    shot = snapshot(sharing("equal", 5), takes_no_part, size=1, policy=SHARED)
+    assert preemption(shot).may_preempt_from(takes_no_part)

@@ -252,7 +252,7 @@ class Preemption:
             return True
         if not job.preempts or not self._outranks_or_reclaims(job):
             return False
-        return not takes_part(job, self._policy) or self._has_lower(job) or self._is_small(job)
+        return self._has_lower(job) or self._is_small(job)
 
     def _has_lower(self, job: WaitingJob) -> bool:
         """Whether the job could outrank any attempt that is not an equal."""
