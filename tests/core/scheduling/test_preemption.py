@@ -180,7 +180,7 @@ def test_a_warm_pool_that_goes_counts_for_no_guarantee_of_its_team(waiting: list
 
 def test_no_warm_pool_goes_for_a_job_that_does_not_get_the_rest_of_its_instances() -> None:
     # Its warm pool would have to go, and its team is at its limit.
-    policy = Policy(teams={"a": Team(limit={P5: 1}), "b": Team()})
+    policy = Policy(teams={"a": Team(limit={P5: 1}), "b": Team()}, warm_across_teams=False)
     wants = job("w", 5, team="a", warm_key="k")
     shot = snapshot(warm("v", team="b"), held("x", 9, team="a"), wants, size=2, policy=policy)
     assert [each.job for each in preemption(shot).victims(wants, {P5: 1})] == ["v"]
