@@ -451,6 +451,22 @@ def test_an_array_completes_whose_members_were_made_early_and_answered(world: Wo
     assert job(world, "array").job_state is JobState.COMPLETED
 
 
+def test_an_array_ends_if_the_tick_that_has_answered_its_last_member_did_not_end_it(
+    world: World, monkeypatch: pytest.MonkeyPatch
+):
+    """Its members are counted and its end is written in two steps: between them it has nothing but its end to do."""
+    single(world, "alone", 0)
+    run(world, "alone")
+    sweep(world, "array", 1)
+    with monkeypatch.context() as without:
+        without.setattr(turn, "_ends", lambda _: False)
+        world.tick()
+    assert job(world, "array_0").reused_from == "alone"
+    assert job(world, "array").job_state is JobState.RUNNING
+    world.tick()
+    assert job(world, "array").job_state is JobState.COMPLETED
+
+
 def preempted_member(world: World) -> None:
     """A member that S3's error has compute by itself, and that is preempted."""
     with mock.patch.object(MemoryObjects, "list", side_effect=ObjectsUnreadable("S3 does not answer")):

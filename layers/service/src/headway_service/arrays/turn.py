@@ -168,7 +168,7 @@ def may_rest(array: JobRecord) -> bool:
     Then there is nothing to do until a member ends, or a command changes the array or releases a member.
     """
     numbers, members = _parts(array)
-    if stops(array) or numbers.is_closed or members.active or members.is_reprioritized:
+    if stops(array) or numbers.is_closed or members.active or members.is_reprioritized or _ends(array):
         return False
     return not members_may_enter(array) or not numbers.unmade
 
