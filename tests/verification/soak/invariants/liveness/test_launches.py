@@ -9,7 +9,7 @@ import pytest
 from headway_sandbox.sagemaker.training_job import TrainingJob
 from headway_verification.soak.invariants.liveness.launches import TOO_LONG_S, LaunchHistory
 
-ATTEMPTS = {"a": {"jobName": "a", "demand": {"p5": 2}}}
+ATTEMPTS = {"a": {"jobName": "a", "demand": {"p5": 2}, "sinceMs": 0}}
 
 
 def training_job(**given: Any) -> TrainingJob:
@@ -108,6 +108,18 @@ def test_a_refusal_of_a_launch_that_was_accepted_before_is_none() -> None:
     history.answered("a", "ResourceLimitExceeded", 60)
     history.update({}, [training_job(allocated_at=30.0)], 61)
     assert not history.all_failed
+
+
+@pytest.mark.parametrize(("after_s", "first_s"), [(60, 0), (61, 500)], ids=["its own", "of another job"])
+def test_a_training_job_that_had_the_name_before_is_no_launch_of_the_attempt(after_s: int, first_s: int) -> None:
+    history = LaunchHistory()
+    since = {"a": {**ATTEMPTS["a"], "sinceMs": after_s * 1000}}
+    history.update(since, (), after_s)
+    history.answered("a", "AccessDeniedException", 500)
+    history.update(since, [training_job(secondary="Pending")], 501)
+    history.update({}, [training_job(status="Failed", failure_reason="CapacityError: no instances")], 2000)
+    (failed,) = history.all_failed
+    assert failed.first_s == first_s
 
 
 def test_a_launch_that_was_accepted_is_followed_although_the_same_one_is_refused_later() -> None:

@@ -25,6 +25,9 @@ LAG_S = 300
 """... or so long after the first one, if the last one exceeded a quota together with others: these may end soon, and
 SageMaker counts for minutes what they had."""
 
+CLOCKS_S = 60
+"""An attempt may have been written down by a clock that is so far ahead of SageMaker's."""
+
 _QUOTA = re.compile(r" is (\d+) \D*utilization of \d+ \D*delta of (\d+)")
 
 _Items = Mapping[str, Mapping[str, Any]]
@@ -61,6 +64,8 @@ class FailedLaunches:
 class _Launch:
     job: str
     demand: Mapping[str, int]
+    #: Since when the attempt is in the ledger, by its own clock. What had its name before is no training job of it.
+    since_s: float
     at_s: float
     #: Whether SageMaker has refused it; otherwise it has accepted it.
     is_refused: bool
@@ -89,8 +94,8 @@ class LaunchHistory:
         #: The last launch of each attempt of which the outcome is not known or not in the table yet.
         self._open: dict[str, _Launch] = {}
         self._sizes: dict[str, int] = {}
-        #: The job and the demand of each attempt, of the last one of its name.
-        self._attempts: dict[str, tuple[str, Mapping[str, int]]] = {}
+        #: The job, the demand and the begin of each attempt, of the last one of its name.
+        self._attempts: dict[str, tuple[str, Mapping[str, int], float]] = {}
         #: The attempts that the queue has stopped for another reason: whether they would have got instances is open.
         self._stopped: set[str] = set()
 
@@ -105,12 +110,12 @@ class LaunchHistory:
         """
         known = self._attempts.get(attempt)
         if known is not None and (not code or code in REFUSED):
-            job, demand = known
+            job, demand, since_s = known
             quota = _QUOTA.search(message)
             # An answer that names no quota does not tell.
             may_lag = code == QUOTA and (quota is None or int(quota[2]) <= int(quota[1]))
             self._open[attempt] = _Launch(
-                job=job, demand=demand, at_s=now_s, is_refused=bool(code), may_lag=may_lag, by=by
+                job=job, demand=demand, since_s=since_s, at_s=now_s, is_refused=bool(code), may_lag=may_lag, by=by
             )
 
     def written(self, attempt: str, by: object) -> None:
@@ -156,7 +161,9 @@ class LaunchHistory:
             attempts: the attempts in the ledger, by name.
             training_jobs: the training jobs of the queue.
         """
-        self._attempts.update((name, (each["jobName"], each["demand"])) for name, each in attempts.items())
+        self._attempts.update(
+            (name, (each["jobName"], each["demand"], each["sinceMs"] / 1000)) for name, each in attempts.items()
+        )
         stopped = (
             name for name, each in attempts.items() if each.get("stopCause") not in {None, StopCause.NO_INSTANCES}
         )
@@ -167,7 +174,7 @@ class LaunchHistory:
         for attempt, launch in list(self._open.items()):
             training_job = shown.get(attempt)
             if launch.is_refused:
-                if training_job is not None and training_job.created < launch.at_s:
+                if training_job is not None and launch.since_s - CLOCKS_S <= training_job.created < launch.at_s:
                     # It was launched before, and the queue does not know the answer to that: its name is in use.
                     self._open[attempt] = replace(launch, at_s=training_job.created, is_refused=False)
                 elif attempt not in attempts:
