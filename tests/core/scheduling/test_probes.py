@@ -343,6 +343,12 @@ def test_it_has_a_place_if_the_warm_pool_that_an_attempt_may_leave_is_gone_in_ti
     assert probes_of(snapshot(running, waits, size=1)).has_place(waits) is has_place
 
 
+def test_its_place_is_told_as_that_of_any_job() -> None:
+    ahead, behind = job("ahead", 9), job("behind", 0)
+    plan = schedule(snapshot(held("x", 9), ahead, refused("a", 5, ago_ms=0), behind, size=1))
+    assert {each.job: each.ahead for each in plan.waits} == {"ahead": 0, "a": 1, "behind": 1}
+
+
 def test_it_is_not_tried_while_its_pool_backs_off() -> None:
     held_back = replace(refused("a"), not_before_ms=NOW_MS + 5000)
     assert probes_of(snapshot(held_back, size=1)).next_ms(held_back) == NOW_MS + 5000

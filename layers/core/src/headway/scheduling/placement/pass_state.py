@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from headway.model import Snapshot, WaitingJob
 from headway.plan import DelayedPreemption, Plan, Preempt, Release, ReleaseWarm, Start, StopForSize
+from headway.scheduling.placement import eligibility
 from headway.scheduling.placement.explainer import Explainer
 from headway.scheduling.placement.ground import Ground
 from headway.scheduling.placement.hints import Hints
 from headway.scheduling.placement.memo import Memo
-from headway.scheduling.placement.trying import start_beside
+from headway.scheduling.placement.placements import AfterWarmPools, StartNow
+from headway.scheduling.placement.trying import start_now, want_of
 from headway.scheduling.probes import Probes
 
 
@@ -27,7 +29,7 @@ class PassState:
         self.ground = ground = Ground(snapshot)
         self.memo = Memo(ground)
         self.hints = Hints(ground)
-        self.probes = Probes(snapshot, lambda job: start_beside(job, ground) is not None)
+        self.probes = Probes(snapshot, lambda job: self.start_beside(job) is not None)
         self.explainer = Explainer(ground, enabled=explain)
         self.releases: list[Release] = []
         self.stops: list[StopForSize] = []
@@ -36,6 +38,12 @@ class PassState:
         self.delayed: list[DelayedPreemption] = []
         self.considered = 0
         self.last: list[tuple[WaitingJob, int]] = []
+
+    def start_beside(self, job: WaitingJob) -> StartNow | AfterWarmPools | None:
+        """The way in which an unlaunchable job on one alternative starts now, without a take-over; None if none."""
+        if eligibility.obstacle(job, self.ground) is not None:
+            return None
+        return start_now(want_of(job, self.ground), self.ground, takes_over=False)
 
     def plan(self) -> Plan:
         """The decision."""

@@ -8,7 +8,7 @@ from headway.model import STOP_MS, Demand, WaitingJob
 from headway.scheduling.backfill.size_changes import SizeClaim
 from headway.scheduling.comparisons import MAX_COMPARISONS_BESIDE
 from headway.scheduling.fair_share import is_limit
-from headway.scheduling.placement import eligibility, take_overs
+from headway.scheduling.placement import take_overs
 from headway.scheduling.placement.ground import NOTHING, Ground, TakeOver, combination
 from headway.scheduling.placement.obstacles import AtTeamLimit, BacksOff, Blocked, Lacking, OutlastsSize, WouldDelay
 from headway.scheduling.placement.placements import AfterStops, AfterWarmPools, Placement, Sources, StartNow, Want
@@ -59,13 +59,6 @@ def start_now(want: Want, ground: Ground, *, takes_over: bool = True) -> StartNo
     taken = take_overs.for_start(want.job, want.takes, ground)
     placed = _on_free(want, ground.after(taken)) if taken else None
     return placed and replace(placed, taken_over=taken)
-
-
-def start_beside(job: WaitingJob, ground: Ground) -> StartNow | AfterWarmPools | None:
-    """The way in which an unlaunchable job on one alternative starts now, which takes over nothing; None if none."""
-    if eligibility.obstacle(job, ground) is not None:
-        return None
-    return start_now(want_of(job, ground), ground, takes_over=False)
 
 
 def after_stops(want: Want, ground: Ground) -> AfterStops | Blocked:

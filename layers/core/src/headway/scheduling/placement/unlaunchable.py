@@ -11,7 +11,6 @@ from headway.scheduling.backfill.claims import ReservedStart
 from headway.scheduling.placement import commit, eligibility
 from headway.scheduling.placement.obstacles import HasPlace, Ineligible, Obstacle, Paused, Unlaunchable
 from headway.scheduling.placement.pass_state import PassState
-from headway.scheduling.placement.trying import start_beside
 from headway.scheduling.probes import Probes, in_order_of_tries
 from headway.vectors import positive
 
@@ -54,7 +53,7 @@ def start_any(tried: Iterable[WaitingJob], state: PassState, *, on_leftovers: bo
         on_leftovers: see :func:`headway.scheduling.placement.commit.grant`.
     """
     for each in tried:
-        placement = start_beside(each, state.ground) if state.probes.may_start(each) else None
+        placement = state.start_beside(each) if state.probes.may_start(each) else None
         if placement is not None:
             state.probes.start(each)
             commit.grant(placement, state, on_leftovers=on_leftovers)
