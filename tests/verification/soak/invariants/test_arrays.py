@@ -24,6 +24,9 @@ HELD: dict[str, Any] = {"held": True}
 AWAITS: dict[str, Any] = {"summary": {"dependsOn": [{"jobName": "b"}]}}
 
 
+COUNTED: dict[str, Any] = {"summary": {"array": {"count": 2, "made": 2, "completed": 1, "stopped": 1}}}
+
+
 @pytest.mark.parametrize(
     "found",
     [
@@ -46,6 +49,9 @@ def test_an_array_may_rest(found: Any) -> None:
         pytest.param(lambda: jobs({**HELD}, {"jobState": "running"}), "in the queue or run", id="a member runs"),
         pytest.param(lambda: jobs({}, {**HELD}, made=1), "not made", id="a member is not made"),
         pytest.param(lambda: jobs({}, {}, {**HELD}), "could enter", id="a member may be taken in"),
+        pytest.param(
+            lambda: jobs(COUNTED, {"jobState": "completed"}, {"jobState": "stopped"}), "counted", id="it has to end"
+        ),
     ],
 )
 def test_an_array_may_not_rest(found: Any, message: str) -> None:

@@ -94,9 +94,11 @@ def check_resting(jobs: _Jobs, resting: Collection[str]) -> None:
         left = [each for each in members if each["jobState"] not in _ENDS]
         require(state not in {*_ENDS, "stopping"}, f"{name} is {state}, and rests")
         require(not any(map(_is_active, left)), f"{name} rests, and members are in the queue or run")
+        numbers = array["summary"]["array"]
+        counted = sum(numbers.get(each, 0) for each in _ENDS)
+        require(counted < numbers["count"], f"{name} rests, and all of its members are counted as ended")
         if array.get("held") or awaited(array):
             continue
-        numbers = array["summary"]["array"]
         require(numbers.get("made", 0) == numbers["count"], f"{name} rests, and has members that are not made")
         require(all(each.get("held") for each in left), f"{name} rests, and members could enter the queue")
 
