@@ -18,6 +18,7 @@ TIMEOUT_S = 120
 def python_with(environment: str) -> str:
     """Return the Python of an environment in `.envs`; skips the test where it is not installed."""
     python = python_of(environment)
+    # Heavy SDKs have environments of their own, which quick tests do without.
     if not python.exists():
         pytest.skip(f"The environment is not installed: run `make .envs/{environment}/.made`.")
     return str(python)

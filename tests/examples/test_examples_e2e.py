@@ -21,6 +21,7 @@ def sandbox() -> Iterator[Sandbox]:
         with sandbox_with_scripts() as running:
             yield running
     except CannotIsolate as error:
+        # The kernel does not let this user separate training scripts, as in some containers; nothing is run without.
         pytest.skip(str(error))
 
 
@@ -29,6 +30,7 @@ def sandbox() -> Iterator[Sandbox]:
 )
 def test_the_example_shows_what_it_is_about(sandbox: Sandbox, name: str):
     missing = EXAMPLES[name].missing()
+    # An example that needs an environment of its own says so, with the command that makes it.
     if missing is not None:
         pytest.skip(f"{name}: {missing}.")
     assert play(sandbox, name) == 0

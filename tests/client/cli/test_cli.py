@@ -335,6 +335,7 @@ def test_a_name_that_is_no_text_is_wrong_usage(run: Run, server: ContractServer)
             ">/dev/full",
             f"headway: The output can't be written: {os.strerror(errno.ENOSPC)}.\n",
             id="full",
+            # Linux has it, macOS does not; the same handling is tested with the closed output.
             marks=pytest.mark.skipif(not Path("/dev/full").exists(), reason="no file of this system is always full"),
         ),
     ],

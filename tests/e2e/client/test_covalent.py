@@ -24,6 +24,7 @@ from tests.e2e.waiting import eventually
 
 pytestmark = [
     pytest.mark.e2e,
+    # Its last release supports no later one; the executor itself is tested without it on all of them.
     pytest.mark.skipif(sys.version_info[:2] != (3, 11), reason="Covalent 0.240 needs Python 3.11 or older"),
 ]
 

@@ -63,6 +63,7 @@ def test_the_workflow_is_computed_once_and_its_second_run_reuses_everything(tmp_
     try:
         training_options.settings([f"*={sys.executable}"])
     except CannotIsolate as error:
+        # The kernel does not let this user separate training scripts, as in some containers; nothing is run without.
         pytest.skip(str(error))
     command = [sys.executable, "-m", "headway_sandbox.demo.workflow"]
     environment = {**os.environ, "TMPDIR": str(tmp_path)}

@@ -18,6 +18,7 @@ FLAGS = [
 
 @pytest.fixture(scope="session")
 def chromium() -> Iterator[Browser]:
+    # A package of the operating system, which `make` cannot install everywhere; the pages have tests without it, too.
     if CHROMIUM is None:
         pytest.skip("the machine has no Chromium")
     with sync_playwright() as playwright:

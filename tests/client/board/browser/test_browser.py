@@ -29,6 +29,7 @@ from tests.client.fakes.server import ACCESS_KEY, REGION, SECRET_KEY
 
 ROOT = Path(__file__).parents[4]
 SERVICE_PYTHON = ROOT / ".venv/bin/python"
+# The client's environments are tested alone as well, and have no service to serve the board's data.
 pytestmark = pytest.mark.skipif(
     not SERVICE_PYTHON.exists(), reason="`make .venv/.made` has not made the service's environment"
 )
@@ -615,6 +616,7 @@ def test_another_server_of_this_machine_gets_no_secret_and_reads_nothing(page: P
 def test_the_arguments_of_the_browser_have_no_token_and_it_shows_the_board(
     board: BoardServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    # What other users of the machine see of a process is read there; macOS has no such place.
     if CHROMIUM is None or not Path("/proc/self/cmdline").exists():
         pytest.skip("the machine has no Chromium, or no /proc")
     exchanged = threading.Event()

@@ -18,6 +18,7 @@ TMUX = shutil.which("tmux")
 SIZES = [(80, 24), (200, 50)]
 PATIENCE_S = 30
 
+# A package of the operating system; the same screens are tested without a terminal in the other files.
 pytestmark = pytest.mark.skipif(TMUX is None, reason="tmux is not installed")
 
 
