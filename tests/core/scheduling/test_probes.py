@@ -158,6 +158,17 @@ def test_one_that_has_kept_too_much_has_its_turn_on_what_nobody_else_waits_for(
     assert starts(schedule(replace(queue, waiting=(later, cheap)))) == ["cheap"]
 
 
+@pytest.mark.parametrize(("limit_s", "first"), [(7200, "costly"), (600, "cheap")], ids=["never", "now"])
+def test_one_that_outlasts_a_pool_for_ever_does_not_wait_for_it(limit_s: int, first: str) -> None:
+    """Found by a soak run: a job that was too long for the rest of a training plan kept another one from its turn."""
+    costly = refused("costly", count=2, ago_ms=2 * HOUR_MS, idled_ms=HOUR_MS, limit_s=600)
+    cheap = refused("cheap", count=1, ago_ms=HOUR_MS, limit_s=600)
+    waits = replace(job("waits", limit_s=limit_s), not_before_ms=NOW_MS + 1)
+    shrinks = Calendar(changes=(SizeChange(at_ms=NOW_MS + HOUR_MS, size=0),))
+    queue = replace(snapshot(costly, cheap, waits, size=3), calendars={P5: shrinks})
+    assert starts(schedule(queue)) == [first]
+
+
 COSTLY: dict[str, Any] = {"ago_ms": 2 * HOUR_MS, "idled_ms": HOUR_MS}
 
 

@@ -33,10 +33,18 @@ class Probes:
 
     Args:
         snapshot: the state that is decided on.
+        is_eligible: whether a job on one alternative could start if all instances were free, now or later.
         can_start: whether the decision, as far as it is made, can start an unlaunchable job on one alternative.
     """
 
-    def __init__(self, snapshot: Snapshot, can_start: Callable[[WaitingJob], bool]) -> None:
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        *,
+        is_eligible: Callable[[WaitingJob], bool],
+        can_start: Callable[[WaitingJob], bool],
+    ) -> None:
+        self._is_eligible = is_eligible
         self._can_start = can_start
         self._now_ms = snapshot.now_ms
         self._sizes = snapshot.pools
@@ -99,12 +107,12 @@ class Probes:
 
     @cached_property
     def _wanted(self) -> set[str]:
-        """The pools that jobs wait for which are not unlaunchable there."""
+        """The pools that jobs wait for which are not unlaunchable there, and could start in their present sizes."""
         return {
             pool
             for job in self._snapshot.waiting
             for each in choices(job)
-            if not self.is_barred(each) and not shortfall(each.demand, self._sizes)
+            if not self.is_barred(each) and not shortfall(each.demand, self._sizes) and self._is_eligible(each)
             for pool in each.demand
         }
 

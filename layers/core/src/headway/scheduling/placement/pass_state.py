@@ -29,7 +29,11 @@ class PassState:
         self.ground = ground = Ground(snapshot)
         self.memo = Memo(ground)
         self.hints = Hints(ground)
-        self.probes = Probes(snapshot, lambda job: self.start_beside(job) is not None)
+        self.probes = Probes(
+            snapshot,
+            is_eligible=lambda job: eligibility.obstacle(job, ground) is None,
+            can_start=lambda job: self.start_beside(job) is not None,
+        )
         self.explainer = Explainer(ground, enabled=explain)
         self.releases: list[Release] = []
         self.stops: list[StopForSize] = []
