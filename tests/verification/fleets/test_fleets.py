@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from headway_service.tracking import attempt_checks
-from headway_verification.fleets.__main__ import HEADERS, is_done, play, row_of
+from headway_verification.fleets.__main__ import HEADERS, is_done, main, play, row_of
 from headway_verification.fleets.deployment import FleetDeployment, Run
 
 DONE = Run(took_s=1.0, calls=1, is_waking=True, has_gauges=True, has_sums=True, timed_out=False, oldest_s=60.0)
@@ -53,3 +53,11 @@ def test_calls_of_several_threads_take_their_time_beside_each_other() -> None:
     # A page of the list, and 8 descriptions, four at once.
     assert most.calls == 1 + 8
     assert 3.0 <= most.took_s < 4.5
+
+
+@pytest.mark.parametrize("arguments", [["--jobs", "x"], ["--jobs", "0"], ["--jobs", "300,"], ["--minutes", "0"]])
+def test_wrong_numbers_are_refused(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(arguments)
+    assert ended.value.code == 2
+    assert "must be at least 1" in capsys.readouterr().err

@@ -74,10 +74,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--jobs", default=",".join(map(str, JOBS)), help="how many jobs run, separated by commas")
     parser.add_argument("--minutes", type=int, default=60, help="runs beside each number")
     args = parser.parse_args(argv)
+    numbers = args.jobs.split(",")
+    if args.minutes < 1 or not all(each.isdecimal() and int(each) > 0 for each in numbers):
+        parser.error("--minutes must be at least 1, and --jobs numbers of at least 1, separated by commas")
     logger.setLevel(logging.CRITICAL)
     warnings.filterwarnings("ignore", module="aws_lambda_powertools")
     rows, all_done = [], True
-    for jobs in map(int, args.jobs.split(",")):
+    for jobs in map(int, numbers):
         for call_s in CALLS_S:
             runs = play(jobs, call_s, args.minutes, ENDED_BESIDE)
             rows.append(row_of(jobs, call_s, runs))

@@ -23,11 +23,7 @@ DESCRIBED_AT_ONCE = 4
 
 
 def round_s(attempts: int) -> int:
-    """In what time the reconciler asks about so many attempts at the latest if no list shows them, s.
-
-    Args:
-        attempts: how many there are.
-    """
+    """In what time the reconciler asks about so many attempts at the latest if no list shows them, s."""
     return 60 * -(-attempts // MAX_DESCRIBED)
 
 

@@ -60,8 +60,6 @@ def end_of(
     """What the final status of an attempt means.
 
     Args:
-        sighting: the status.
-        job: the job of the attempt.
         plans: the training plans that its pools follow; asked only where they matter.
         configuration: what the policy does about jobs that fail; asked only where it matters.
         now_ms: the training time, ms.
@@ -172,7 +170,6 @@ def failed_launches(
     """The launches of a job in a row that got no instances, with that of an attempt that had none to the end.
 
     Args:
-        job: the job of the attempt.
         sighting: its status in SageMaker; None if there is none.
         now_ms: the training time, ms.
         pools_size: the instances of its pools together.
