@@ -83,3 +83,11 @@ def test_an_outage_leaves_what_is_known_of_a_job_and_delays_its_next_try(row: li
 def test_the_last_launch_of_a_row_is_the_one_that_was_added(launch: NoInstances) -> None:
     found = add(None, launch)
     assert found.last_launch == replace(launch, text=launch.text[:MAX_TEXT_CHARS])
+
+
+def test_only_launches_that_sagemaker_had_accepted_count_as_unprovided() -> None:
+    found = None
+    for accepted in (False, True, False, True):
+        found = add(found, NoInstances(cause=Cause.QUOTA, launched_ms=0, known_ms=1, accepted=accepted))
+    assert found is not None
+    assert (found.count, found.unprovided) == (4, 2)

@@ -29,39 +29,13 @@ from headway.scheduling.placement.pass_state import PassState
 from headway.scheduling.probes import Probes, launchable
 from headway.scheduling.scheduler import schedule
 from tests.core.builders import G5, NOW_MS, P5, changed, held, job, preemptions, reason_of, snapshot, starts, warm
+from tests.core.scheduling.builders import HOUR_MS, refused
 from tests.core.strategies import snapshots
-
-HOUR_MS = 3_600_000
 
 
 def probes_of(shot: Snapshot) -> Probes:
     """The unlaunchable jobs of a decision that has not decided anything yet."""
     return PassState(shot, explain=False).probes
-
-
-def refused(
-    name: str,
-    priority: int = 5,
-    *,
-    ago_ms: int = MAX_RETRY_MS,
-    tries: int = 3,
-    cause: Cause = Cause.DENIED,
-    idled_ms: int = 0,
-    **more: Any,
-) -> WaitingJob:
-    """A job whose last launches in a row got no instances, the last one so long ago."""
-    last_ms = NOW_MS - ago_ms
-    failed = FailedLaunches(
-        count=tries,
-        since_ms=last_ms - HOUR_MS,
-        last_ms=last_ms,
-        idled_ms=idled_ms,
-        cause=cause,
-        code="AccessDenied",
-        text="no",
-        by_request_since_ms=last_ms - HOUR_MS,
-    )
-    return replace(job(name, priority, **more), failed=failed)
 
 
 def started_on(plan: Plan) -> list[dict[str, int]]:

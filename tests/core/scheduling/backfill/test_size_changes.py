@@ -12,6 +12,7 @@ from headway.forecasting.forecast import Resize, forecast, with_edits
 from headway.forecasting.simulation import Delays, Event, EventKind, Simulation
 from headway.model import Allocation, Calendar, SizeChange, WaitingJob
 from headway.plan import Plan, Start, StopForSize
+from headway.policy import Policy, Team
 from headway.reasons import Reason, ReasonCode
 from headway.scheduling.backfill.size_changes import SizeChanges, crosses
 from headway.scheduling.comparisons import Comparisons
@@ -31,6 +32,7 @@ from tests.core.builders import (
     reserved,
     snapshot,
     starts,
+    warm,
 )
 
 REASON = Reason(code=ReasonCode.STARTED, message="x")
@@ -151,6 +153,26 @@ def test_nothing_is_preempted_for_a_job_that_would_outlast_the_pool() -> None:
 def test_a_preemptor_takes_the_part_of_later_sizes_that_its_victim_had() -> None:
     queue = snapshot(held("r", count=2), job("a", 9, count=2), size=2, sizes={900: 3, 1800: 2})
     assert preemptions(schedule(queue)) == [("r", "a")]
+
+
+def test_a_preemptor_that_would_outlast_the_pool_beside_its_victim_takes_a_reservation_over_as_well() -> None:
+    """Otherwise `low` would wait behind it, and keep what it lacks."""
+    line = (job("high", 5, count=3), job("low", 1, count=2), reserved("low"))
+    plan = schedule(snapshot(held("x"), held("y", 9, ends_in_s=500), *line, size=4, sizes={600: 3}))
+    assert (releases(plan), preemptions(plan)) == (["low"], [("x", "high")])
+
+
+def test_a_preemptor_leaves_the_rest_of_later_sizes_to_others() -> None:
+    running = (held("low"), held("x", 1, ends_in_s=500), held("y", 1, ends_in_s=500))
+    queue = snapshot(*running, job("high", 9), job("next", 5), size=3, sizes={600: 2})
+    # Of the two instances `high` takes over that of `low`.
+    assert preemptions(schedule(queue)) == [("low", "high"), ("x", "next")]
+
+
+def test_a_job_that_starts_and_ends_before_a_change_takes_no_part_of_the_later_size() -> None:
+    queue = snapshot(job("short", 9, limit_s=600), job("long"), size=2, sizes={600: 1})
+    assert starts(schedule(queue)) == ["short", "long"]
+    assert starts(schedule(replace(queue, waiting=(job("longer", 9, limit_s=601), job("long"))))) == ["longer"]
 
 
 def test_what_a_victim_would_free_later_starts_no_other_job_before_it_has_stopped() -> None:
@@ -461,6 +483,64 @@ def test_nothing_is_stopped_for_a_job_that_would_start_too_late_for_a_smaller_si
     queue = snapshot(held("low"), wide, *reservation, size=3, sizes={100: 2, 1000: 3})
     assert preemptions(schedule(queue)) == []
     assert preemptions(schedule(replace(queue, calendars={}))) == [("low", "wide")]
+
+
+LONG_STOPS = (held("x", ends_in_s=500), held("y", ends_in_s=500))
+
+
+@pytest.mark.parametrize(
+    ("parts", "limit_s", "victims"),
+    [
+        (LONG_STOPS, 480, ["x", "y"]),
+        (LONG_STOPS, 481, ["x"]),
+        ((held("x", stopping=True, freed_for="first"), held("y", ends_in_s=500)), 480, ["y"]),
+        ((held("x", stopping=True, freed_for="first"), held("y", ends_in_s=500)), 481, []),
+        ((held("x", stopping=True, freed_for="first"), held("y", ends_in_s=500)), 601, []),
+        ((held("x", stopping=True), held("y", ends_in_s=500)), 480, ["y"]),
+        ((held("x", stopping=True), held("y", ends_in_s=500)), 481, []),
+    ],
+    ids=[
+        "stops-in-time",
+        "stops",
+        "stopping-in-time",
+        "stopping",
+        "stopping-too-long-anyway",
+        "stopping-for-nobody-in-time",
+        "stopping-for-nobody",
+    ],
+)
+def test_nothing_is_stopped_for_a_job_behind_one_that_waits_for_stops_and_then_runs_into_a_smaller_size(
+    parts: tuple[Any, ...], limit_s: int, victims: list[str]
+) -> None:
+    """`first` could have ended by then if it started now. A stop takes up to two minutes."""
+    queue = snapshot(*parts, job("first", 5, limit_s=limit_s), job("next", 4), size=2, sizes={600: 1})
+    assert [victim for victim, _ in preemptions(schedule(queue))] == victims
+
+
+@pytest.mark.parametrize(("limit_s", "victims"), [(480, ["x", "y"]), (481, ["x"])])
+def test_what_is_reserved_for_one_that_waits_for_stops_is_held_for_longer_as_well(
+    limit_s: int, victims: list[str]
+) -> None:
+    queue = snapshot(
+        *LONG_STOPS,
+        job("first", 5, count=2, limit_s=limit_s),
+        reserved("first"),
+        job("next", 4),
+        size=3,
+        sizes={600: 2},
+    )
+    assert [victim for victim, _ in preemptions(schedule(queue))] == victims
+
+
+@pytest.mark.parametrize("reservation", [(), (reserved("first"),)], ids=["no-reservation", "a-reservation"])
+@pytest.mark.parametrize(("limit_s", "started"), [(480, ["next"]), (481, [])])
+def test_a_job_that_waits_for_a_warm_pool_of_another_team_counts_at_a_size_that_it_may_run_into(
+    limit_s: int, started: list[str], reservation: tuple[Any, ...]
+) -> None:
+    policy = Policy(warm_across_teams=False, teams={"red": Team(), "blue": Team()})
+    first = job("first", 5, limit_s=limit_s, team="blue", warm_key="k")
+    parts = (warm("w", team="red", key="k", ends_in_s=500), first, *reservation, job("next", 4))
+    assert starts(schedule(snapshot(*parts, size=3, sizes={600: 1}, policy=policy))) == started
 
 
 def test_what_is_reserved_for_a_preemptor_counts_once_at_a_size_that_it_runs_into() -> None:

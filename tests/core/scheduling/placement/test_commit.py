@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from headway.model import Snapshot
 from headway.plan import DelayedPreemption
-from headway.policy import Policy
+from headway.policy import Policy, Team
 from headway.scheduling.placement import commit
-from headway.scheduling.placement.obstacles import Lacking
+from headway.scheduling.placement.obstacles import BacksOff, Lacking
 from headway.scheduling.placement.pass_state import PassState
 from headway.scheduling.placement.placements import Placement
 from headway.scheduling.placement.trying import try_on
@@ -107,3 +108,29 @@ def test_a_start_is_told_no_sooner_than_what_is_being_freed_has_stopped() -> Non
     start = commit.reserve(found, state)
     assert start is not None
     assert (start.start_ms, start.told_ms) == (NOW_MS + 60_000, NOW_MS + 120_000)
+
+
+def test_a_warm_pool_that_has_to_be_gone_before_a_reserved_start_leaves_no_slack() -> None:
+    """`j` needs none of its instances, but SageMaker could launch it there."""
+    policy = Policy(warm_across_teams=False, teams={"red": Team(), "blue": Team()})
+    waits = replace(job("j", 5, count=3, team="blue", warm_key="k"), not_before_ms=NOW_MS + 5000)
+    queue = snapshot(warm("w", count=3, key="k", team="red"), waits, size=6, policy=policy)
+    state = PassState(queue, explain=False)
+    found = try_on(waits, state.ground)
+    assert isinstance(found, BacksOff)
+    start = commit.reserve(found, state)
+    assert start is not None
+    assert (start.start_ms, start.lacking, start.slack) == (NOW_MS + 5000, {}, {P5: 0})
+
+
+@pytest.mark.parametrize(("ends_in_s", "start_ms"), [(None, None), (600, NOW_MS + 600_000)])
+def test_a_job_that_needs_no_more_starts_only_when_its_pool_that_was_shrunk_below_its_use_has_shrunk(
+    ends_in_s: int | None, start_ms: int | None
+) -> None:
+    queue = snapshot(held("x", 9, count=2, ends_in_s=ends_in_s), reserved("j"), job("j", 5), size=2)
+    state = PassState(queue, explain=False)
+    found = try_on(queue.waiting[0], state.ground)
+    assert isinstance(found, Lacking)
+    start = commit.reserve(found, state)
+    assert start is not None
+    assert (found.need, start.start_ms) == ({}, start_ms)

@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from headway.policy import Ageing, Policy, Team
+from headway.policy import Ageing, Order, Policy, Team
 from headway.scheduling.placement import commit
 from headway.scheduling.placement.kinds import kind_of
 from headway.scheduling.placement.obstacles import AtTeamLimit, Behind, Lacking, Obstacle, WouldDelay
 from headway.scheduling.placement.pass_state import PassState
-from headway.scheduling.placement.placements import Placement
+from headway.scheduling.placement.placements import Placement, StartNow
 from headway.scheduling.placement.trying import try_on
-from tests.core.builders import G5, NOW_MS, P5, held, job, reserved, snapshot, warm
+from tests.core.builders import G5, NOW_MS, P5, changed, held, job, reserved, snapshot, warm
 
 HEAD = job("head", 5, count=2)
 LATER = {600: 0, 900: 2}
@@ -46,6 +46,7 @@ def answered(*parts: Any, **more: Any) -> Obstacle | None:
         ((held("x", 9), warm("w", key="k"), held("y", 9), HEAD, job("j", 5, warm_key="k")), {"size": 3}, None),
         ((held("x", 9, team="red"), HEAD, job("j", 5, team="red")), {"policy": LIMITED}, None),
         ((held("x", 9), HEAD, job("j", 5, limit_s=601)), {"sizes": LATER}, None),
+        ((held("x", 9), HEAD, job("j", 5, limit_s=600)), {"sizes": LATER}, WouldDelay),
         ((held("x", 9), HEAD, job("j", 5, limit_s=9000)), {"sizes": LATER, "size": 2}, None),
     ],
 )  # fmt: skip
@@ -53,6 +54,23 @@ def test_an_answer_is_given_where_it_is_sure(
     parts: tuple[Any, ...], more: dict[str, Any], found: type[object] | None
 ) -> None:
     answer = answered(*parts, **more)
+    assert (None if answer is None else type(answer)) is found
+
+
+@pytest.mark.parametrize(
+    ("hours", "entered", "found"),
+    [(1, 2000, Behind), (4, 2000, Behind), (1, 2001, Behind), (0, 2000, None), (1, 1999, None)],
+    ids=["as much", "more", "later", "less", "sooner"],
+)
+def test_what_did_not_help_a_job_among_equals_helps_none_of_a_higher_level_or_a_later_turn(
+    hours: int, entered: int, found: type[object] | None
+) -> None:
+    running = changed(held("x", 5, since=NOW_MS, entered=9000, checkpoints=True), attained_ms=8 * 3_600_000)
+    head, other = (
+        changed(job(name, 5, count=2, entered=turn), attained_ms=attained * 3_600_000)
+        for name, turn, attained in (("head", 2000, 1), ("j", entered, hours))
+    )
+    answer = answered(held("y", 9), running, head, other, policy=Policy(order=Order.SHARED))
     assert (None if answer is None else type(answer)) is found
 
 
@@ -81,10 +99,16 @@ def test_what_is_known_of_jobs_alike_is_forgotten_when_something_is_released() -
     assert state.memo.answer(queue.waiting[1]) is None
 
 
-def test_a_job_alike_that_waits_as_its_victims_would_delay_another_one_is_told_so() -> None:
-    """`head` waits for all that `x` holds, and for `y` until it ends; `first` could stop only `y`."""
-    line = (job("head", 4, count=3), job("first", 3), job("j", 3, entered=1))
-    queue = snapshot(held("x", 9, count=2), held("y", 1), *line, size=3)
+@pytest.mark.parametrize(("sizes", "is_answered"), [({}, True), ({900: 2}, False)])
+def test_a_job_alike_that_waits_as_its_victims_would_delay_another_one_is_told_so_where_sizes_stay(
+    sizes: dict[int, int], is_answered: bool
+) -> None:
+    """`head` waits for all that `x` holds, and for `y` until it ends; `first` could stop only `y`.
+
+    Behind a change of size, `j` may outlast it where `first` does not.
+    """
+    line = (job("head", 4, count=3), job("first", 3, limit_s=60), job("j", 3, entered=1, limit_s=850))
+    queue = snapshot(held("x", 9, count=2), held("y", 1), *line, size=3, sizes=sizes)
     state = PassState(queue, explain=False)
     for each in queue.waiting[:2]:
         found = try_on(each, state.ground)
@@ -92,8 +116,9 @@ def test_a_job_alike_that_waits_as_its_victims_would_delay_another_one_is_told_s
         state.memo.note(found)
         commit.keep_waiting(found, state)
     answer = state.memo.answer(queue.waiting[2])
-    assert isinstance(answer, WouldDelay)
-    assert (answer.head.job.name, answer.is_after_stops) == ("head", True)
+    assert isinstance(answer, WouldDelay) is is_answered
+    if isinstance(answer, WouldDelay):
+        assert (answer.head.job.name, answer.is_after_stops) == ("head", True)
 
 
 def test_jobs_are_alike_whose_requests_name_the_same_pools_in_another_order() -> None:
@@ -138,3 +163,21 @@ def test_a_queue_is_spent_when_nothing_is_free_and_nobody_is_outranked(
 ) -> None:
     queue = snapshot(*parts, job("j", 5), **more)
     assert PassState(queue, explain=False).memo.is_spent(queue.waiting[0]) is spent
+
+
+def test_a_job_alike_that_finds_nothing_free_any_more_waits_behind_the_first_one() -> None:
+    """`first` would delay `head`, on what was free until `short` started."""
+    line = (HEAD, job("first", 4), job("short", 3, limit_s=600), job("j", 4, entered=1))
+    queue = snapshot(held("x", 9, ends_in_s=600), *line)
+    state = PassState(queue, explain=False)
+    found = []
+    for each in queue.waiting[:3]:
+        tried = try_on(each, state.ground)
+        state.memo.note(tried)
+        found.append(type(tried))
+        if isinstance(tried, Placement):
+            commit.grant(tried, state)
+        else:
+            commit.keep_waiting(tried, state)
+    assert found == [Lacking, WouldDelay, StartNow]
+    assert isinstance(state.memo.answer(queue.waiting[3]), Behind)

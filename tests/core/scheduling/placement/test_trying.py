@@ -9,6 +9,7 @@ import pytest
 
 from headway.model import Snapshot, WaitingJob
 from headway.policy import Policy, Team
+from headway.scheduling.comparisons import MAX_COMPARISONS_BESIDE
 from headway.scheduling.placement import commit
 from headway.scheduling.placement.ground import Ground
 from headway.scheduling.placement.obstacles import (
@@ -69,6 +70,25 @@ def test_a_job_is_placed_or_kept_from_its_instances(
     parts: tuple[Any, ...], more: dict[str, Any], found: type[object]
 ) -> None:
     assert isinstance(tried(snapshot(*parts, **more)), found)
+
+
+def test_a_job_starts_in_the_warm_pool_that_is_kept_longest_of_those_that_keep_it_within_the_limit_of_its_team() -> (
+    None
+):
+    policy = Policy(teams={"red": Team(limit={P5: 2}), "blue": Team()})
+    mine, theirs = warm("mine", key="k", team="red"), warm("theirs", key="k", team="blue", ends_in_s=900)
+    for runs, name in (("blue", "theirs"), ("red", "mine")):
+        running = held("x", 9, team=runs)
+        found = tried(snapshot(running, mine, theirs, job("j", team="red", warm_key="k"), size=4, policy=policy))
+        assert isinstance(found, StartNow)
+        assert found.warm is not None
+        assert found.warm.attempt == name
+
+
+def test_no_warm_pool_of_another_team_is_a_victim_before_the_job_has_all_that_it_needs() -> None:
+    found = tried(snapshot(held("x", stopping=True), *ELSEWHERE, size=2, policy=APART))
+    assert isinstance(found, AfterStops)
+    assert found.sources.victims == ()
 
 
 def test_a_start_in_a_warm_pool_names_it() -> None:
@@ -176,3 +196,29 @@ def test_a_job_at_the_limit_of_its_team_waits_behind_the_first_ones_of_its_pools
     found = behind(head, runs, job("j", team="red"), size=2, policy=LIMITED)
     assert isinstance(found, AtTeamLimit)
     assert found.limits == {P5: 1}
+
+
+@pytest.mark.parametrize(
+    ("made", "found"), [(MAX_COMPARISONS_BESIDE, AfterStops), (MAX_COMPARISONS_BESIDE + 1, WouldDelay)]
+)
+def test_victims_beside_free_instances_that_are_kept_for_a_job_ahead_are_looked_for_within_a_bound(
+    made: int, found: type[object]
+) -> None:
+    """`head` counts on what is free and the end of `y`, so that `j` may have `x` stopped, but not what is free."""
+    head = job("head", 9, count=3, preempts=False)
+    queue = snapshot(head, held("x"), held("y", 9, ends_in_s=600), job("j", 5), size=4)
+    state = PassState(queue, explain=False)
+    obstacle = try_on(head, state.ground)
+    assert not isinstance(obstacle, Placement)
+    commit.keep_waiting(obstacle, state)
+    comparisons = state.ground.comparisons
+    # What is compared for them counts together, beside all that is compared.
+    counts = []
+    for _ in range(3):
+        assert isinstance(try_on(queue.waiting[1], state.ground), AfterStops)
+        counts.append(comparisons.beside)
+    # The first one looks at more, which is known from then on.
+    assert counts[2] - counts[1] == counts[1] - counts[0] > 0
+    assert comparisons.made > comparisons.beside
+    comparisons.beside = made
+    assert isinstance(try_on(queue.waiting[1], state.ground), found)

@@ -71,16 +71,14 @@ def one_is_tried_in_a_pool(snapshot: Snapshot) -> None:
 
 
 def others_are_decided_as_if_they_were_not_there(snapshot: Snapshot) -> None:
-    """Unlaunchable jobs without a place in the queue, tried on leftovers at most, change nothing for others."""
-    barred, probes = barred_names(snapshot), PassState(snapshot, explain=False).probes
-    if any(
-        probes.has_place(each)
-        for job in snapshot.waiting
-        for each in choices(job)
-        if is_unlaunchable(each.failed, NOW_MS)
-    ):
-        return
+    """Unlaunchable jobs without a place in the queue, tried on leftovers at most, change nothing for others.
+
+    They share what tries may keep idle: without them, a job that is unlaunchable on one alternative may have a place.
+    """
+    barred = barred_names(snapshot)
     without = replace(snapshot, waiting=tuple(job for job in snapshot.waiting if job.name not in barred))
+    if _has_a_place(snapshot) or _has_a_place(without):
+        return
 
     def acts(of: Snapshot) -> list[str]:
         actions = schedule(of).actions
@@ -89,6 +87,17 @@ def others_are_decided_as_if_they_were_not_there(snapshot: Snapshot) -> None:
         )
 
     assert acts(snapshot) == acts(without)
+
+
+def _has_a_place(snapshot: Snapshot) -> bool:
+    """Whether an unlaunchable job has its place in the queue."""
+    probes = PassState(snapshot, explain=False).probes
+    return any(
+        probes.has_place(each)
+        for job in snapshot.waiting
+        for each in choices(job)
+        if is_unlaunchable(each.failed, NOW_MS)
+    )
 
 
 def without_explanations_the_actions_are_the_same(snapshot: Snapshot) -> None:

@@ -74,7 +74,8 @@ def test_a_job_could_also_get_what_equals_with_later_turns_hold(turn_ms: int, co
     ids=["equals", "others", "no preemption", "of the same team only"],
 )
 def test_equals_give_way_to_their_equals_only(policy: Policy, priority: int, count: int) -> None:
-    attempts = sharing("x", 1000, team="a"), sharing("y", 1000, team="b")
+    # Without a turn all of them count, of which the first possible turn is 1.
+    attempts = sharing("x", 1, team="a"), sharing("y", 1, team="b")
     shot = snapshot(*attempts, size=3, policy=policy)
     assert Attainable(P5, shot).of(priority, "a") == count
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from headway.model import Alternative, Pause, WaitingJob
-from headway.policy import Policy, Team
+from headway.model import Allocation, Alternative, Pause, WaitingJob
+from headway.policy import Order, Policy, Team
 from headway.scheduling.reach.front import Front, fronts
-from tests.core.builders import G5, P5, held, job, snapshot, warm
+from tests.core.builders import G5, NOW_MS, P5, changed, held, job, snapshot, warm
 
 NO_WINDOW = Policy(backfill_window=0)
 TEAMS = Policy(backfill_window=0, teams={"a": Team(guaranteed={P5: 2}), "b": Team()})
@@ -48,6 +48,9 @@ def many(**more: Any) -> list[WaitingJob]:
         ((), {"size": 3, "heads": 7}, 7),
         ((), {"size": 3, "policy": Policy(backfill_window=5)}, 3 + 1 + 5),
         ((held("x", 9, count=3),), {"size": 3, "policy": Policy(backfill_window=5)}, 1),
+        ((held("x", 9, count=3),), {"size": 3, "policy": Policy(backfill_window=5, reserved_heads=3)}, 3),
+        ((held("x", 9, pool=G5),), {"pools": {P5: 1, G5: 1}, "policy": Policy(backfill_window=4)}, 1 + 1 + 4 // 2),
+        ((), {"size": 3, "policy": Policy(backfill=False, backfill_window=5)}, 4),
         ((warm("w", count=3),), {"size": 3, "policy": Policy(backfill_window=5)}, 3 + 1 + 5),
         ((), {"size": 3, "policy": Policy(backfill_window=5), "passing": {G5}}, 4),
         ((), {"size": 3, "policy": Policy(backfill_window=5), "passing": {P5}}, 3 + 1 + 5),
@@ -66,6 +69,20 @@ def test_all_queues_share_the_window() -> None:
     parts: dict[str, Any] = {"policy": policy, "pools": {P5: 1, G5: 1}}
     # Two pools and three teams, one of which is of jobs without any.
     assert len(read(front(**parts), many())) == 1 + 1 + 2
+
+
+def test_without_pools_there_are_no_fronts() -> None:
+    assert not list(fronts(replace(snapshot(), pools={}), [""], heads=0, passing=None))
+
+
+@pytest.mark.parametrize(("entered", "count"), [(999, 2), (1000, 1)])
+def test_attempts_that_give_way_to_equals_count_for_jobs_whose_turns_come_before_theirs(
+    entered: int, count: int
+) -> None:
+    runs = changed(held("x", 5, since=NOW_MS, entered=1000, checkpoints=True), attained_ms=3_600_000, max_handicap_ms=0)
+    line = [changed(each, attained_ms=0) for each in many(priority=5, entered=entered)]
+    policy = replace(NO_WINDOW, order=Order.SHARED)
+    assert len(read(front(runs, policy=policy, size=1), line)) == count
 
 
 @pytest.mark.parametrize(
@@ -104,14 +121,61 @@ def test_jobs_that_would_borrow_do_not_hide_those_that_the_guarantee_covers() ->
     assert of.only_covered
 
 
-def test_what_a_team_holds_of_its_guarantee_searches_for_nobody() -> None:
-    of = front(held("x", 9, count=2, team="a"), team="a", policy=TEAMS, size=4)
-    assert read(of, [job(f"wide{number}", 5, count=3, team="a") for number in range(9)]) == ["wide0", "wide1"]
+def small(name: str, count: int = 1, **more: Any) -> WaitingJob:
+    """A job of the team that its guarantee may cover."""
+    return job(name, 1, count=count, team="a", **more)
 
 
 @pytest.mark.parametrize(
-    ("more", "expected"),
-    [({"size": 3}, 4), ({"size": 100}, 25), ({"size": 20}, 8), ({"size": 3, "heads": 50}, 50)],
+    ("guaranteed", "line", "names"),
+    [
+        ({P5: 1}, [small("a"), small("b"), small("c")], "ab"),
+        # One that the rest does not cover after those ahead of it takes none of it from those behind it.
+        ({P5: 2}, [small("a"), small("b", 2), small("c"), small("d")], "abc"),
+        # Nor does one take of pools that it does not demand.
+        ({P5: 2, G5: 1}, [small("a"), small("b", ml_g5_xlarge=1), small("c", 2), small("d")], "abc"),
+    ],
 )
-def test_as_many_jobs_are_expected_as_are_enough_of_most_queues(more: dict[str, Any], expected: int) -> None:
-    assert front(policy=NO_WINDOW, **more).expected == expected
+def test_of_jobs_that_the_guarantee_covers_there_are_those_that_could_get_all_of_it_and_one_more(
+    guaranteed: dict[str, int], line: list[WaitingJob], names: str
+) -> None:
+    policy = replace(NO_WINDOW, teams={"a": Team(guaranteed=guaranteed)})
+    of = front(held("x", 9, count=2), team="a", policy=policy, pools={P5: 4, G5: 1})
+    wide = [job(f"wide{number}", 5, count=3, team="a") for number in range(3)]
+    assert read(of, [*wide, *line]) == ["wide0", "wide1", *names]
+    assert of.is_complete
+
+
+@pytest.mark.parametrize(
+    ("holds", "ends"),
+    [
+        (held("x", 9, count=2, team="a"), True),
+        (held("x", 9, count=2, team="b"), False),
+        (held("x", 9, count=2, team="a", stopping=True), False),
+        (warm("x", count=2, team="a"), False),
+    ],
+    ids=["the team", "another team", "an attempt that stops", "a warm pool"],
+)
+def test_a_team_that_holds_all_of_its_guarantee_gets_no_jobs_behind_those_that_would_borrow(
+    holds: Allocation, *, ends: bool
+) -> None:
+    of = front(holds, team="a", policy=TEAMS, size=4)
+    assert read(of, [job(f"wide{number}", 5, count=3, team="a") for number in range(9)]) == ["wide0", "wide1"]
+    assert of.is_complete is ends
+
+
+@pytest.mark.parametrize(
+    ("parts", "more", "expected"),
+    [
+        ((), {"size": 3}, 4),
+        ((), {"size": 102}, (102 + 1) // 4),
+        ((held("x", count=60),), {"size": 102}, (42 + 1) // 4),
+        ((), {"size": 102, "policy": Policy(backfill_window=20)}, (102 + 1 + 20) // 4),
+        ((), {"size": 20}, 8),
+        ((), {"size": 3, "heads": 50}, 50),
+    ],
+)
+def test_as_many_jobs_are_expected_as_are_enough_of_most_queues(
+    parts: tuple[Any, ...], more: dict[str, Any], expected: int
+) -> None:
+    assert front(*parts, **({"policy": NO_WINDOW} | more)).expected == expected

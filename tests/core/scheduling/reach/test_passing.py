@@ -26,6 +26,10 @@ FIFO = Policy(backfill=False, preemption=False)
         ((job("a"), job("b"), job("c")), set()),
         ((held("x"), reserved("owner"), job("owner", count=2)), set()),
         ((job("both", count=1, ml_g5_xlarge=9),), {P5, G5}),
+        # What was reserved for a job that starts, or is released, counts no more.
+        ((reserved("a"), job("a"), job("wide", count=2)), {P5}),
+        ((reserved("gone", 2), job("wide", count=9)), {P5}),
+        ((job("a", pool="removed"),), set()),
     ],
 )
 def test_jobs_further_back_may_fit_where_one_waits_although_instances_are_free(

@@ -64,7 +64,15 @@ def test_a_status_is_recorded_completely() -> None:
     before = attempt(interruptions=3, missing_since_ms=3)
     (put,) = records(
         transitions.record_status(
-            before, seen, NOW_MS, machine_ms=NOW_MS, ruled=True, lacks_instances=True, action=None, job=None
+            before,
+            seen,
+            NOW_MS,
+            machine_ms=NOW_MS,
+            ruled=True,
+            lacks_instances=True,
+            unheard=False,
+            action=None,
+            job=None,
         )
     )
     assert AttemptRecord.parse(put.item) == before.model_copy(
@@ -92,6 +100,7 @@ def test_an_older_status_does_not_revert_an_interruption() -> None:
             machine_ms=NOW_MS,
             ruled=False,
             lacks_instances=False,
+            unheard=False,
             action=None,
             job=None,
         )

@@ -45,7 +45,15 @@ CHANGES: dict[str, Callable[[], Sequence[Write]]] = {
     "stop active": lambda: transitions.stop_active(job(), attempt(), REASON, NOW_MS),
     "stop sent": lambda: transitions.stop_sent(attempt(), NOW_MS),
     "sighted": lambda: transitions.record_status(
-        attempt(), SEEN, NOW_MS, machine_ms=NOW_MS, ruled=True, lacks_instances=False, action=None, job=None
+        attempt(),
+        SEEN,
+        NOW_MS,
+        machine_ms=NOW_MS,
+        ruled=True,
+        lacks_instances=False,
+        unheard=False,
+        action=None,
+        job=None,
     ),
     "still": lambda: transitions.touch(attempt(), NOW_MS),
     "miss": lambda: transitions.note_missing(attempt(), NOW_MS),

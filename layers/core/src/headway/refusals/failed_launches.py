@@ -43,6 +43,8 @@ class NoInstances:
     by_request: bool = False
     #: The sizes of its pools together; 0 if not known.
     pools_size: int = 0
+    #: Whether SageMaker had accepted it.
+    accepted: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -51,6 +53,8 @@ class FailedLaunches:
 
     #: How many.
     count: int
+    #: How many of them SageMaker had accepted, and provided no instances for.
+    unprovided: int = 0
     #: When the first of them was begun, ms.
     since_ms: int
     #: When the end of the last one was known, ms, and for how long it may have kept its instances from others, ms.
@@ -102,6 +106,7 @@ def add(before: FailedLaunches | None, launch: NoInstances) -> FailedLaunches:
     since_ms = before.by_request_since_ms if before is not None else None
     return FailedLaunches(
         count=1 if before is None else before.count + 1,
+        unprovided=(0 if before is None else before.unprovided) + launch.accepted,
         since_ms=launch.launched_ms if before is None else before.since_ms,
         last_ms=launch.known_ms,
         idled_ms=launch.idled_ms,

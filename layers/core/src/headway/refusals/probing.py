@@ -70,10 +70,11 @@ def retry_ms(failed: FailedLaunches) -> int:
     return failed.last_ms + min(most_ms, FIRST_RETRY_MS << min(failed.count - 1, 16))
 
 
-def grace_ms(failed_before: int) -> int:
+def grace_ms(unprovided: int) -> int:
     """For how long an attempt may hold instances that SageMaker has not provided before it gives way to others, ms.
 
     Args:
-        failed_before: how many launches of its job in a row before it got no instances.
+        unprovided: for how many launches of its job in a row before it SageMaker provided none. Those that it refused
+            do not count: they kept nothing from others.
     """
-    return min(MAX_GRACE_MS, FIRST_GRACE_MS << min(failed_before, 8))
+    return min(MAX_GRACE_MS, FIRST_GRACE_MS << min(unprovided, 8))

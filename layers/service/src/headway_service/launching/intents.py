@@ -89,8 +89,9 @@ class Intents:
             case StopForSize() if held.warm_pool is not None:
                 return Intent(writes=transitions.release_warm_pool(held.warm_pool, now_ms))
             case StopForSize():
+                shrunk = next((each for each in decision.ledger.pools if each.pool == action.pool), None)
                 attempt, writes = transitions.stop_for_size(
-                    JobRecord.parse(_existing(item)), _existing(held.attempt), action, now_ms
+                    JobRecord.parse(_existing(item)), _existing(held.attempt), _existing(shrunk), action, now_ms
                 )
                 return Intent(writes=writes, attempt=attempt)
             case ReleaseWarm():

@@ -19,7 +19,7 @@ MAX_GIVEN_UP = 20
 
 
 def given_up(waiting: Iterable[WaitingJob], after_ms: int, now_ms: int) -> list[tuple[str, FailedLaunches]]:
-    """The jobs that are not tried any more, with their launches on the first preference; the first of them in a tick.
+    """The jobs that are not tried any more, with their launches on the first preference.
 
     A job with alternatives is one only if that holds for each of them.
 
@@ -27,12 +27,11 @@ def given_up(waiting: Iterable[WaitingJob], after_ms: int, now_ms: int) -> list[
         waiting: the waiting jobs.
         after_ms: for how long they are tried, ms.
     """
-    found = (
+    return [
         (job.name, job.failed)
         for job in waiting
         if job.failed is not None and all(gives_up(each.failed, after_ms, now_ms) for each in choices(job))
-    )
-    return [each for each, _ in zip(found, range(MAX_GIVEN_UP), strict=False)]
+    ]
 
 
 def give_up(

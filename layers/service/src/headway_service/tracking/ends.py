@@ -182,6 +182,7 @@ def failed_launches(
         launched_ms=launched_ms,
         known_ms=now_ms,
         idled_ms=attempt.idled_ms(now_ms),
+        accepted=True,
         text=said or f"none in {max(0, now_ms - launched_ms) // 60_000} min",
         pools_size=pools_size,
     )

@@ -103,6 +103,10 @@ class Observer:
                 # Of an earlier training job with that name, which was deleted.
                 return StatusOutcome.IGNORED
             if not sighting.ended and not asked and not _is_news(attempt, sighting):
+                if attempt.unheard and sighting.modified_ms >= attempt.modified_ms:
+                    # The event comes late, but it comes.
+                    self._table.write(transitions.note_heard(attempt))
+                    return StatusOutcome.RECORDED
                 return StatusOutcome.IGNORED
             if sighting.ended:
                 job, plans = self._require_job(attempt), partial(find_plans, self._table, plan_pools(attempt.demand))
@@ -250,6 +254,7 @@ class Observer:
             machine_ms=self._machine_clock(),
             ruled=ruled,
             lacks_instances=lacks_instances and not sighting.provisioned,
+            unheard=asked if _is_news(attempt, sighting) else attempt.unheard,
             action=measure,
             job=job,
         )

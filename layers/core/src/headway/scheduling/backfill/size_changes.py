@@ -206,10 +206,10 @@ class SizeChanges:
         """The first change that a job may not run into, if it takes instances from now to then (None: for ever).
 
         Args:
-            takes: what it takes beyond what :meth:`take` has counted for it, for each pool that it demands.
+            takes: what it takes beyond what :meth:`charge` has counted for it, for each pool that it demands.
             until_ms: its latest end, ms; None without a limit.
             freed: attempts that would be stopped for it.
-            taken: what :meth:`take` has counted for it. From then on the job would still hold that, too.
+            taken: what :meth:`charge` has counted for it. From then on the job would still hold that, too.
             taken_until_ms: until when that was counted, ms; None without a limit.
         """
         if not self._claims:
@@ -226,7 +226,15 @@ class SizeChanges:
                 found.append(claim)
         return min(found, key=lambda claim: (claim.change.at_ms, claim.pool), default=None)
 
-    def charge(self, job: WaitingJob, demand: Demand, until_ms: int | None, freed: Iterable[Allocation] = ()) -> None:
+    def charge(
+        self,
+        job: WaitingJob,
+        demand: Demand,
+        until_ms: int | None,
+        freed: Iterable[Allocation] = (),
+        taken: Demand = _NOTHING,
+        taken_until_ms: int | None = None,
+    ) -> None:
         """Count what a job holds, or will hold, from now to then (None: for ever).
 
         What attempts would free that are stopped for it is counted for no other job: that they stop is not sure yet.
@@ -235,6 +243,8 @@ class SizeChanges:
             demand: the instances per pool.
             until_ms: its latest end, ms; None without a limit.
             freed: attempts that are stopped for it.
+            taken: what was counted for it before.
+            taken_until_ms: until when that was counted, ms; None without a limit. From then on it holds that, too.
         """
         if not self._claims:
             return
@@ -242,6 +252,8 @@ class SizeChanges:
         for claim in self.of(demand, stops_for_size=job.terms.stops_for_size):
             gained = sum(each.demand.get(claim.pool, 0) for each in freed if claim.counts(each, self._now_ms))
             count = demand[claim.pool]
+            if not claim.runs_into(self._now_ms, taken_until_ms):
+                count += taken.get(claim.pool, 0)
             claim.share({claim.pool: max(0, count - gained) if gained else count}, self._now_ms, until_ms)
 
 

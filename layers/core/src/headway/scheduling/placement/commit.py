@@ -138,7 +138,8 @@ def _start(placement: StartNow, state: PassState, *, on_leftovers: bool) -> None
 def _await_warm_pools(placement: AfterWarmPools, state: PassState) -> None:
     ground, want = state.ground, placement.want
     job, capacity = want.job, ground.capacity
-    ground.size_changes.charge(job, want.beyond, want.until_ms)
+    until_ms = ground.until_after_stops_ms(job, ground.now_ms)
+    ground.size_changes.charge(job, want.beyond, until_ms, (), capacity.promised_to(job), want.until_ms)
     ground.reserved_starts.account_for(placement.counted, capacity.charged(job), None, starts=False)
     capacity.commit(job, overlap(want.takes, capacity.spare), {}, {})
     if placement.warm is not None:
@@ -153,7 +154,8 @@ def _await_warm_pools(placement: AfterWarmPools, state: PassState) -> None:
 def _await_stops(placement: AfterStops, state: PassState) -> None:
     ground, want, sources = state.ground, placement.want, placement.sources
     job, capacity, victims = want.job, ground.capacity, sources.victims
-    ground.size_changes.charge(job, want.beyond, want.until_ms, victims)
+    until_ms = ground.until_after_stops_ms(job, placement.stop_ms)
+    ground.size_changes.charge(job, want.beyond, until_ms, victims, capacity.promised_to(job), want.until_ms)
     ground.reserved_starts.account_for(placement.counted, capacity.charged(job), want.until_ms, starts=False)
     # From here on no job of lower rank can take the job's instances in this pass. What the victims free stays
     # reserved for it in later passes.

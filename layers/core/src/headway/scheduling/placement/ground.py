@@ -64,6 +64,15 @@ class Ground:
         """When a job has ended at the latest if it starts now, ms; None if nothing limits it."""
         return None if job.terms.limit_ms is None else self.now_ms + job.terms.limit_ms
 
+    def until_after_stops_ms(self, job: WaitingJob, stop_ms: int) -> int | None:
+        """The same if it starts only when attempts have stopped, which takes time.
+
+        Args:
+            stop_ms: when they are stopped, ms.
+        """
+        until_ms = self.until_ms(job)
+        return None if until_ms is None else until_ms + stop_ms - self.now_ms + STOP_MS
+
     def start_terms(
         self, job: WaitingJob, need: Demand, *, stops_others: bool
     ) -> tuple[Demand, Demand, PreemptibleFrom | None]:

@@ -64,6 +64,9 @@ class Memo:
             if self._preemption.is_possible_for(job):
                 return None
             stuck = self._stuck[kind] = (least_measure(job, self._policy), job.terms.turn_ms, None)
+        if stuck[2] is not None and self._size_changes:
+            # It may outlast a change of size where a job alike did not, as that has a shorter limit.
+            return None
         takes = capacity.charged(job)
         if any(count > capacity.sizes[pool] for pool, count in takes.items()):
             return None

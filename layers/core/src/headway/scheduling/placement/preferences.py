@@ -35,11 +35,11 @@ def without_unlikely_spot(
     Returns:
         The choices, and the spot pools that are passed over, each with its score.
     """
-    unlikely = [tuple(unlikely_spot(each, ground.snapshot)) for each in among]
-    likely = [each for each, scores in zip(among, unlikely, strict=True) if not scores]
+    unlikely = [(each, tuple(unlikely_spot(each, ground.snapshot))) for each in among]
+    likely = [each for each, scores in unlikely if not scores]
     if len(likely) == len(among) or not any(eligibility.obstacle(each, ground) is None for each in likely):
         return among, ()
-    return likely, [score for scores in unlikely for score in scores]
+    return likely, [score for _, scores in unlikely for score in scores]
 
 
 def choose(among: Sequence[WaitingJob], until_ms: int, ground: Ground, memo: Memo) -> Placement | Obstacle:

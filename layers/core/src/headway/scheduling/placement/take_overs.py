@@ -39,9 +39,7 @@ def before_stops(job: WaitingJob, takes: Demand, ground: Ground) -> Iterator[Tak
         ground: what it is placed on.
     """
     capacity, lower = ground.capacity, _lower(job, ground)
-    lacking = positive(
-        minus(shortfall(takes, capacity.spare), plus(capacity.freed_for(job), capacity.unclaimed)) if lower else {}
-    )
+    lacking = positive(minus(shortfall(takes, capacity.spare), plus(capacity.freed_for(job), capacity.unclaimed)))
     reservations = _as_many(lower, lacking, lambda each: capacity.reserved_for(each.name))
     yield TakeOver(reservations=reservations)
     beyond = positive(minus(lacking, _reserved(lower, ground)))

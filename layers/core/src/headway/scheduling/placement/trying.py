@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from headway.model import STOP_MS, Demand, WaitingJob
+from headway.model import Demand, WaitingJob
 from headway.scheduling.backfill.size_changes import SizeClaim
 from headway.scheduling.comparisons import MAX_COMPARISONS_BESIDE
 from headway.scheduling.fair_share import is_limit
@@ -84,7 +84,7 @@ def after_stops(want: Want, ground: Ground) -> AfterStops | Blocked:
 
 def _may_take_over(want: Want, ground: Ground) -> bool:
     """Whether the job may take over what jobs of lower rank have: they have some, and no reserved start is delayed."""
-    if not ground.capacity.owners or want.exceeded is not None:
+    if not ground.capacity.owners:
         return False
     return ground.reserved_starts.delayed_by(positive(want.takes), None) is None
 
@@ -173,9 +173,9 @@ def _exceeded_after(want: Want, sources: Sources, stop_ms: int, ground: Ground) 
 
     They take time to stop, and leave their part of later sizes to it.
     """
-    until_ms = None if want.until_ms is None else want.until_ms + stop_ms - ground.now_ms + STOP_MS
-    promised = minus(ground.capacity.charged(want.job), want.beyond)
-    return ground.size_changes.exceeded_by(want.job, want.beyond, until_ms, sources.victims, promised, want.until_ms)
+    job, until_ms = want.job, ground.until_after_stops_ms(want.job, stop_ms)
+    promised = ground.capacity.promised_to(job)
+    return ground.size_changes.exceeded_by(job, want.beyond, until_ms, sources.victims, promised, want.until_ms)
 
 
 def _sources_beside(job: WaitingJob, need: Demand, sources: Sources, ground: Ground) -> Sources | None:

@@ -12,6 +12,7 @@ class FailedLaunchesRecord(Record):
     """:class:`headway.refusals.FailedLaunches`, with its members."""
 
     count: int
+    unprovided: int = 0
     since_ms: int
     last_ms: int
     idled_ms: int = 0

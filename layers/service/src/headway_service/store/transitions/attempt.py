@@ -146,6 +146,7 @@ def record_status(
     machine_ms: int,
     ruled: bool,
     lacks_instances: bool,
+    unheard: bool,
     action: PolicyAction | None,
     job: JobRecord | None,
 ) -> list[Write]:
@@ -156,6 +157,7 @@ def record_status(
         now_ms: the training time, ms.
         ruled: whether the rules have been checked.
         lacks_instances: whether it has no instances, and gives way to others that can use them.
+        unheard: whether its last change was found by asking SageMaker.
         action: the policy action, if there is one; needs the job.
         job: the job of the attempt.
     """
@@ -170,6 +172,7 @@ def record_status(
             "missing_since_ms": None,
             "ruled": ruled,
             "lacks_instances": lacks_instances,
+            "unheard": unheard,
         }
     )
     if action is None or job is None:
@@ -185,6 +188,11 @@ def touch(attempt: AttemptRecord, machine_ms: int, *, checkpoint_seen_ms: int | 
     """
     known = {} if checkpoint_seen_ms is None else {"checkpoint_seen_ms": checkpoint_seen_ms}
     return [change_attempt(attempt, seen_ms=machine_ms, missing_since_ms=None, **known).put(was=attempt.version)]
+
+
+def note_heard(attempt: AttemptRecord) -> list[Write]:
+    """An event tells of what SageMaker was asked for before."""
+    return [change_attempt(attempt, unheard=False).put(was=attempt.version)]
 
 
 def note_missing(attempt: AttemptRecord, machine_ms: int) -> list[Write]:
@@ -234,14 +242,15 @@ def drain(job: JobRecord, attempt: AttemptRecord, pause: PauseRecord, now_ms: in
 
 
 def stop_for_size(
-    job: JobRecord, attempt: AttemptRecord, action: StopForSize, now_ms: int
+    job: JobRecord, attempt: AttemptRecord, pool: PoolRecord, action: StopForSize, now_ms: int
 ) -> tuple[AttemptRecord, list[Write]]:
     """Ask an attempt to stop, as its pool has become smaller; its job returns to the queue.
 
-    Fails if the pool has another size by then.
+    Fails if the pool has another size, or another use, by then: what ends meanwhile may leave room for it.
 
     Args:
         attempt: its running attempt.
+        pool: the pool as it was decided on.
         action: the decision.
 
     Returns:
@@ -255,7 +264,7 @@ def stop_for_size(
     return stopping, [
         moved.put(was=job.version),
         stopping.put(was=attempt.version),
-        Check(key=PoolRecord.key(action.pool), requires=Equals("size", action.size)),
+        Check(key=PoolRecord.key(pool.pool), requires=AllEqual((("size", action.size), ("free", pool.free)))),
     ]
 
 

@@ -63,6 +63,8 @@ class AttemptRecord(AllTerms):
     spot: bool = False
     #: How many launches of its job in a row before it got no instances.
     failed_before: int = 0
+    #: For how many of these SageMaker had provided no instances although it had accepted them.
+    unprovided_before: int = 0
     #: Whether its job is unlaunchable, and it was started on instances that no other job could use.
     on_leftovers: bool = False
     #: Whether SageMaker has not provided its instances in the time for which it may hold them before others.
@@ -118,6 +120,8 @@ class AttemptRecord(AllTerms):
     notified: tuple[str, ...] = ()
     #: LastModifiedTime of the newest status seen, ms.
     modified_ms: int = 0
+    #: Whether its last change was found by asking SageMaker, as no event had told of it.
+    unheard: bool = False
     #: When its status was last received from SageMaker, machine time, ms.
     seen_ms: int
     version: int = 1
@@ -144,6 +148,7 @@ class AttemptRecord(AllTerms):
             pending_limit_s=None if job.is_on_spot else job.pending_limit_s,
             spot=job.is_on_spot,
             failed_before=0 if job.failed is None else job.failed.count,
+            unprovided_before=0 if job.failed is None else job.failed.unprovided,
             # One that was not launched leaves its name to the next one. Then no late write to the one before, which
             # has another version of the job, may find a version that it knows.
             version=job.version * CHANGES,
@@ -191,7 +196,7 @@ class AttemptRecord(AllTerms):
 
     @property
     def _grace_ms(self) -> int:
-        return 0 if self.on_leftovers else grace_ms(self.failed_before)
+        return 0 if self.on_leftovers else grace_ms(self.unprovided_before)
 
     @property
     def _may_lack_instances(self) -> bool:
