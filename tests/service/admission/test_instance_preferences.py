@@ -15,6 +15,7 @@ from headway_service.config.document import validate
 from headway_service.errors import ImpossibleDemand, InvalidRequest, RequestTooLarge, RuleViolation
 from headway_service.sagemaker_api.request_change import RequestChange
 from headway_service.store.repository import find_stored_request
+from tests.service.admission.drafts import told
 from tests.service.world import P5, ROOT, World, on, request
 
 G5 = "ml.g5.xlarge"
@@ -114,74 +115,146 @@ def test_the_alternatives_that_it_becomes_count_for_its_size() -> None:
         admit(large, CONFIGURATION, ROOT)
 
 
-@pytest.mark.parametrize(
-    ("resources", "field", "message"),
-    [
-        (prefers((P5, 1), InstanceType=P5), "ResourceConfig.InstanceType", "cannot be combined"),
-        (
-            prefers((P5, 1), InstanceGroups=[{"InstanceGroupName": "g", "InstanceType": P5, "InstanceCount": 1}]),
-            "ResourceConfig.InstanceGroups",
-            "cannot be combined",
-        ),
-        (prefers((P5, 1), (P5, 2)), LIST, "twice: keep one of the two"),
-        (prefers((P5, 1), (G5, 1), InstanceCount=1), "ResourceConfig.InstanceCount", "and within them: keep one"),
-        (prefers((P5, 1), (G5, None)), f"{LIST}.InstanceCount", "is required with each preference, or once"),
-        (prefers((P5, None)), f"{LIST}.InstanceCount", "is required with each preference, or once"),
-        (prefers((P5, 1), (G5, 0)), f"{LIST}[1].InstanceCount", "is 0; a job needs at least 1 instance"),
-        (prefers((P5, None), InstanceCount=0), "ResourceConfig.InstanceCount", "is 0; a job needs at least 1"),
-        (prefers((P5, 1), SelectedInstanceType=P5), "ResourceConfig.SelectedInstanceType", "part of an answer"),
-        ({**on(1), "SelectedInstanceCount": 1}, "ResourceConfig.SelectedInstanceCount", "part of an answer"),
-        (prefers(), LIST, "is too short"),
-        (prefers(*((f"ml.p{i}.large", 1) for i in range(6))), LIST, "has 6 entries"),
-    ],
+ARN = "arn:aws:sagemaker:eu-west-1:123456789012:training-plan/p"
+GROUP = {"InstanceGroupName": "g", "InstanceType": P5, "InstanceCount": 1}
+AN_ANSWER = "is part of an answer of SageMaker, not of a request: remove it"
+NOT_BOTH = "cannot be combined with InstancePreferences: keep one of the two"
+NEEDED = "is required with each preference, or once in ResourceConfig for all of them"
+NO_PLANS = (
+    "is not supported by this version of the queue, which counts on-demand instances here: remove it, or give each "
+    "instance type an alternative with its ResourceConfig"
 )
-def test_a_request_that_sagemaker_would_refuse_is_refused(resources: dict[str, Any], field: str, message: str) -> None:
+
+
+def planned(*types: str | None) -> list[dict[str, Any]]:
+    """Preferences of one instance each, with a training plan or without one."""
+    kinds = zip((P5, G5), types, strict=True)
+    return [
+        {"InstanceType": kind, "InstanceCount": 1, **({"TrainingPlanArns": [arn]} if arn else {})}
+        for kind, arn in kinds
+    ]
+
+
+REFUSED: list[tuple[str, dict[str, Any], list[tuple[str, str]]]] = [
+    ("a type beside them", prefers((P5, 1), InstanceType=P5), [("ResourceConfig.InstanceType", NOT_BOTH)]),
+    ("groups beside them", prefers((P5, 1), InstanceGroups=[GROUP]), [("ResourceConfig.InstanceGroups", NOT_BOTH)]),
+    (
+        "all that cannot be beside them",
+        prefers((P5, 1), InstanceType=P5, InstanceGroups=[GROUP], SelectedInstanceType=P5, SelectedInstanceCount=1),
+        [
+            ("ResourceConfig.SelectedInstanceType", AN_ANSWER),
+            ("ResourceConfig.SelectedInstanceCount", AN_ANSWER),
+            ("ResourceConfig.InstanceType", NOT_BOTH),
+            ("ResourceConfig.InstanceGroups", NOT_BOTH),
+        ],
+    ),
+    ("one type twice", prefers((P5, 1), (P5, 2)), [(LIST, f"names {P5} twice: keep one of the two")]),
+    (
+        "two types twice",
+        prefers((P5, 1), (G5, 1), (P5, 1), (G5, 1)),
+        [(LIST, f"names {G5} twice: keep one of the two"), (LIST, f"names {P5} twice: keep one of the two")],
+    ),
+    (
+        "a number beside them and within them",
+        prefers((P5, 1), (G5, None), InstanceCount=1),
+        [
+            (
+                "ResourceConfig.InstanceCount",
+                "is given beside InstancePreferences and within them: keep one of the two",
+            )
+        ],
+    ),
+    ("a number with one of two", prefers((P5, 1), (G5, None)), [(f"{LIST}.InstanceCount", NEEDED)]),
+    ("no number", prefers((P5, None)), [(f"{LIST}.InstanceCount", NEEDED)]),
+    (
+        "no instances",
+        prefers((P5, 1), (G5, 0)),
+        [(f"{LIST}[1].InstanceCount", "is 0; a job needs at least 1 instance")],
+    ),
+    (
+        "no number, and then no instances",
+        prefers((P5, None), (G5, 0)),
+        [
+            (f"{LIST}.InstanceCount", NEEDED),
+            (f"{LIST}[1].InstanceCount", "is 0; a job needs at least 1 instance"),
+        ],
+    ),
+    (
+        "no instances of any",
+        prefers((P5, None), InstanceCount=0),
+        [("ResourceConfig.InstanceCount", "is 0; a job needs at least 1 instance")],
+    ),
+    (
+        "the number of an answer",
+        {**on(1), "SelectedInstanceCount": 1},
+        [("ResourceConfig.SelectedInstanceCount", AN_ANSWER)],
+    ),
+    ("none", prefers(), [(LIST, "is too short: its length is 0, at least 1 is needed")]),
+    (
+        "six",
+        prefers(*((f"ml.p{i}.large", 1) for i in range(6))),
+        [(LIST, "has 6 entries; shorten it to at most 5")],
+    ),
+    (
+        "the training plan of one",
+        {"InstancePreferences": planned(None, ARN), "VolumeSizeInGB": 30},
+        [(f"{LIST}[1].TrainingPlanArns", NO_PLANS)],
+    ),
+    (
+        "a training plan beside them",
+        prefers((P5, 1), TrainingPlanArn=ARN),
+        [("ResourceConfig.TrainingPlanArn", NO_PLANS)],
+    ),
+    (
+        "training plans everywhere",
+        {"InstancePreferences": planned(ARN, ARN), "VolumeSizeInGB": 30, "TrainingPlanArn": ARN},
+        [
+            (f"{LIST}[0].TrainingPlanArns", NO_PLANS),
+            (f"{LIST}[1].TrainingPlanArns", NO_PLANS),
+            ("ResourceConfig.TrainingPlanArn", NO_PLANS),
+        ],
+    ),
+]
+
+
+@pytest.mark.parametrize(("resources", "expected"), [row[1:] for row in REFUSED], ids=[row[0] for row in REFUSED])
+def test_preferences_that_sagemaker_or_the_queue_does_not_run_are_refused(
+    resources: dict[str, Any], expected: list[tuple[str, str]]
+) -> None:
     with pytest.raises(InvalidRequest) as raised:
-        world_of().submit("a", ResourceConfig=resources)
-    assert (found := {each.field: each.message for each in raised.value.fields}), found
-    assert message in found[field]
+        admit(request("a", ResourceConfig=resources), CONFIGURATION, ROOT)
+    assert told(raised.value.fields) == expected
 
 
 def test_preferences_are_not_for_spot() -> None:
     changes: dict[str, Any] = {"EnableManagedSpotTraining": True, "StoppingCondition": {"MaxWaitTimeInSeconds": 90_000}}
-    with pytest.raises(InvalidRequest, match="which are for on-demand instances"):
-        world_of().submit("a", ResourceConfig=BOTH, **changes)
+    with pytest.raises(InvalidRequest) as raised:
+        admit(request("a", ResourceConfig=BOTH, **changes), CONFIGURATION, ROOT)
+    message = "cannot be combined with InstancePreferences, which are for on-demand instances: keep one of the two"
+    assert told(raised.value.fields) == [("EnableManagedSpotTraining", message)]
 
 
-ARN = "arn:aws:sagemaker:eu-west-1:123456789012:training-plan/p"
+OF_P5, OF_G5 = f"the pool {P5} has 2 instances, not 3", f"the pool {G5} has 2 instances, not 3"
 
 
 @pytest.mark.parametrize(
-    ("resources", "field"),
+    ("resources", "expected"),
     [
+        (prefers((P5, 1), ("ml.c5.large", 1)), {"[1].InstanceType": "there is no pool ml.c5.large"}),
+        (prefers((P5, 1), (G5, 3)), {"[1].InstanceCount": OF_G5}),
         (
-            {
-                "InstancePreferences": [{"InstanceType": P5, "InstanceCount": 1, "TrainingPlanArns": [ARN]}],
-                "VolumeSizeInGB": 30,
-            },
-            f"{LIST}[0].TrainingPlanArns",
+            prefers((P5, None), (G5, None), InstanceCount=3),
+            {"[0].InstanceCount": OF_P5, "[1].InstanceCount": OF_G5},
         ),
-        (prefers((P5, 1), TrainingPlanArn=ARN), "ResourceConfig.TrainingPlanArn"),
     ],
+    ids=["no pool", "too many of one", "too many of all"],
 )
-def test_training_plans_with_preferences_are_refused(resources: dict[str, Any], field: str) -> None:
-    with pytest.raises(InvalidRequest, match="is not supported by this version") as raised:
-        world_of().submit("a", ResourceConfig=resources)
-    assert [each.field for each in raised.value.fields] == [field]
-
-
-@pytest.mark.parametrize(
-    ("resources", "field", "message"),
-    [
-        (prefers((P5, 1), ("ml.c5.large", 1)), f"{LIST}[1].InstanceType", "there is no pool ml.c5.large"),
-        (prefers((P5, 1), (G5, 3)), f"{LIST}[1].InstanceCount", "the pool ml.g5.xlarge has 2 instances, not 3"),
-        (prefers((P5, None), (G5, None), InstanceCount=3), f"{LIST}[0].InstanceCount", "has 2 instances, not 3"),
-    ],
-)
-def test_each_preference_has_to_fit_its_pool(resources: dict[str, Any], field: str, message: str) -> None:
+def test_each_preference_has_to_fit_its_pool(resources: dict[str, Any], expected: dict[str, str]) -> None:
     with pytest.raises(ImpossibleDemand) as raised:
         world_of().submit("a", ResourceConfig=resources)
-    assert message in {each.field: each.message for each in raised.value.fields}[field]
+    assert told(raised.value.fields) == [
+        (f"{LIST}{field}", f"{message}; a job may have up to 2 {G5} or 2 {P5}") for field, message in expected.items()
+    ]
 
 
 def test_a_rule_that_one_preference_breaks_is_broken() -> None:

@@ -54,8 +54,7 @@ def admit(
     sweep = arrays.sweep_of(submission)
     array = arrays.array_of(submission, sweep) if sweep is not None else None
     kept = keep(submission, array)
-    templates = outputs.has_templates(kept.request)
-    sample = _sample(submission, sweep, has_templates=templates)
+    sample = _sample(submission, sweep, has_templates=outputs.has_templates(kept.request))
     draft = Draft(
         request=TrainingRequest.parse(sample.request),
         configuration=configuration,
@@ -69,14 +68,14 @@ def admit(
         _drafts(draft, sample.further_requests()),
         beside=[
             *dependencies.errors(submission.depends_on, sample.request),
-            *(outputs.errors(submission.request, dependencies.completing(submission.depends_on)) if templates else ()),
+            *outputs.errors(submission.request, dependencies.completing(submission.depends_on)),
             *arrays.errors(sample),
             *reuse.errors(submission.reuse, submission.reuse_unpinned),
         ],
         after=list(expanded.errors()),
     ).require_nothing()
     # What SageMaker may choose from is reviewed as it was written, and kept as alternatives.
-    first = replace(draft, request=TrainingRequest.parse(expanded.request)) if expanded is not sample else draft
+    first = replace(draft, request=TrainingRequest.parse(expanded.request))
     return admitted(expanded, kept, _drafts(first, expanded.further_requests()), array)
 
 

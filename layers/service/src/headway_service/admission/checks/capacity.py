@@ -16,10 +16,9 @@ def errors(draft: Draft) -> Iterator[FieldError]:
     configuration, team = draft.configuration, draft.team
     for pool, count in draft.demand.items():
         known, most = configuration.pools.get(pool), configuration.most(pool, team)
-        if known is None and pool == SERVERLESS:
-            problems[pool] = ("", f"there is no pool {pool}, so this queue runs no serverless jobs")
-        elif known is None:
-            problems[pool] = ("InstanceType", f"there is no pool {pool}")
+        if known is None:
+            why = ", so this queue runs no serverless jobs" if pool == SERVERLESS else ""
+            problems[pool] = ("InstanceType", f"there is no pool {pool}{why}")
         elif count > known.sizes.largest:
             problems[pool] = ("InstanceCount", f"the pool {pool} has {known.sizes.largest} instances, not {count}")
         elif count > most:
@@ -33,4 +32,6 @@ def errors(draft: Draft) -> Iterator[FieldError]:
         pool = draft.request.pool_of(each, configuration.pools, spot=draft.spot)
         if pool in problems:
             member, problem = problems.pop(pool)
-            yield FieldError(field=f"{each.part}.{member}".rstrip("."), message=f"{problem}; {possible}")
+            # A serverless job has neither of these members.
+            field = each.part if pool == SERVERLESS else f"{each.part}.{member}"
+            yield FieldError(field=field, message=f"{problem}; {possible}")

@@ -46,16 +46,16 @@ def errors(request: Mapping[str, Any], resources: Mapping[str, Any]) -> Iterator
 def _count_errors(preferences: list[Mapping[str, Any]], resources: Mapping[str, Any]) -> Iterator[FieldError]:
     """The number of instances is given with each preference, or once beside them."""
     once = resources.get("InstanceCount")
-    given = [each["InstanceCount"] for each in preferences if "InstanceCount" in each]
+    given = {i: each["InstanceCount"] for i, each in enumerate(preferences) if "InstanceCount" in each}
     if once is not None and given:
         message = "is given beside InstancePreferences and within them: keep one of the two"
         yield FieldError(field="ResourceConfig.InstanceCount", message=message)
     elif once is None and len(given) < len(preferences):
         message = "is required with each preference, or once in ResourceConfig for all of them"
         yield FieldError(field=f"{_LIST}.InstanceCount", message=message)
-    for i, count in enumerate([once] if once is not None else given):
+    parts = {f"{_LIST}[{i}]": count for i, count in given.items()} if once is None else {"ResourceConfig": once}
+    for part, count in parts.items():
         if count < 1:
-            part = "ResourceConfig" if once is not None else f"{_LIST}[{i}]"
             yield FieldError(field=f"{part}.InstanceCount", message=f"is {count}; a job needs at least 1 instance")
 
 

@@ -24,7 +24,7 @@ _MAX_SEQUENCE_K = 1024
 
 def spot_errors(draft: Draft) -> Iterator[FieldError]:
     """The errors of a request in managed spot training (StoppingCondition, EnableManagedSpotTraining)."""
-    spot = draft.raw.get("EnableManagedSpotTraining", False)
+    spot = draft.raw.get("EnableManagedSpotTraining")
     stopping = draft.raw.get("StoppingCondition", {})
     wait_s = stopping.get("MaxWaitTimeInSeconds")
     field = "StoppingCondition.MaxWaitTimeInSeconds"

@@ -52,8 +52,9 @@ def access_errors(draft: Draft) -> Iterator[FieldError]:
     access, named = configuration.access_rules(), draft.request.named_teams
     field = f"Tags[{named[0][0]}].Value" if named else "Tags"
     if configuration.teams and not _possible(caller, configuration):
-        message = "names a team, but none takes your jobs: ask an administrator of the queue to make you a member"
-        yield FieldError(field=field, message=f"{message} ({caller.name})")
+        none = "names a team, but none" if named else "names no team, and none"
+        message = f"{none} takes your jobs: ask an administrator of the queue to make you a member ({caller.name})"
+        yield FieldError(field=field, message=message)
     elif not access.may_submit(caller, team):
         message = (
             f"means the team {team}, which takes the jobs of its members only: ask a lead of it or an administrator of "

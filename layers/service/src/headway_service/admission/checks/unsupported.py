@@ -13,7 +13,7 @@ from headway_service.errors import FieldError
 _RESOURCES: Mapping[str, str] = {
     "InstancePlacementConfig": "which does not start jobs on UltraServers: remove it",
 }
-_SESSION_TAGS = "would pass on the session tags of the scheduler, not of the job's submitter: remove it"
+_SESSION_TAGS = "it would pass on the session tags of the scheduler, not of the job's submitter: remove it"
 
 
 def errors(draft: Draft) -> Iterator[FieldError]:
