@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -150,7 +150,6 @@ def forecast(
     starts |= dict.fromkeys(array.name for array in arrays if array.is_new)
     starts |= dict.fromkeys(job.name for array in arrays for job in array.set_aside)
     snapshot = launchable(snapshot)
-    run_time = run_time or by_limits(snapshot)
     members = MembersToCome(arrays, snapshot)
 
     def note(event: Event) -> None:
@@ -163,16 +162,12 @@ def forecast(
         elif event.kind is EventKind.STARTED and starts.get(event.job) is None:
             starts[event.job] = event.time_ms
 
-    def follow(present: Collection[str]) -> list[Arrival]:
-        entering = members.enter(present)
-        return [Arrival(time_ms=course.now_ms, job=job, run_ms=run_time(job)) for job in entering]
-
-    course = Simulation(
+    course = course_of(
         snapshot,
+        members if arrays else None,
         partial(schedule, explain=False),
-        run_time,
-        delays=Delays(stop_ms=stop_ms),
-        follow=follow if arrays else None,
+        run_time or by_limits(snapshot),
+        stop_ms=stop_ms,
         record=note,
     )
     course.decide_until_done()
@@ -181,6 +176,40 @@ def forecast(
             break
     more = _lacks(starts, awaited) and course.next_ms is not None
     return Forecast(starts=starts, until_ms=course.now_ms if more else None)
+
+
+def course_of(
+    snapshot: Snapshot,
+    members: MembersToCome | None,
+    decide: Callable[[Snapshot], Plan],
+    run_time: RunTime,
+    *,
+    stop_ms: int = STOP_MS,
+    record: Callable[[Event], None] | None = None,
+) -> Simulation:
+    """The course of a queue that no other job enters than the members of its arrays.
+
+    Args:
+        members: of the arrays that make further ones; None for no array.
+        decide: makes a decision.
+        run_time: as in :func:`forecast`.
+        stop_ms: as in :func:`forecast`.
+        record: called with each event.
+    """
+
+    def follow(present: Collection[str]) -> list[Arrival]:
+        entering = [] if members is None else members.enter(present)
+        return [Arrival(time_ms=course.now_ms, job=job, run_ms=run_time(job)) for job in entering]
+
+    course = Simulation(
+        snapshot,
+        decide,
+        run_time,
+        delays=Delays(stop_ms=stop_ms),
+        follow=None if members is None else follow,
+        record=record,
+    )
+    return course
 
 
 def _lacks(starts: Mapping[str, int | None], awaited: Collection[str] | None) -> bool:
