@@ -21,6 +21,7 @@ from headway_client.errors import (
     JobNotFoundError,
     JobStoppedError,
     RefusedError,
+    VersionNotFoundError,
 )
 from headway_client.http.api import HeadwayApi
 from headway_client.sagemaker_sdk.training_queue import TrainingQueue
@@ -167,6 +168,35 @@ def test_a_summary_is_read_and_one_that_is_known_is_not_sent_again(real_api: Hea
     assert (found.pools[0].pool, found.counts.waiting) == ("ml.p5.48xlarge", 1)
     assert real_api.summary(found.version) is None
     assert real_api.capacity().pools
+
+
+def test_the_effects_of_a_configuration_are_told_and_nothing_is_set(real_api: HeadwayApi):
+    found = real_api.config_effects({"pools": {"ml.p5.48xlrge": {"size": 3}}, "version": 7})
+    assert found.version == real_api.get_config().version == 1
+    assert [each.field for each in found.changes] == ["pools.ml.p5.48xlarge", "pools.ml.p5.48xlrge"]
+    assert [(each.code, each.names) for each in found.effects] == [("UnknownType", ("ml.p5.48xlrge",))]
+    with pytest.raises(RefusedError) as caught:
+        real_api.config_effects({"pools": {"ml.p5.48xlarge": {"size": -1}}})
+    assert [each.field for each in caught.value.fields] == ["pools.ml.p5.48xlarge.size"]
+
+
+def test_each_change_of_the_configuration_is_recorded_with_its_author(real_api: HeadwayApi):
+    assert real_api.get_config().version == 1
+    real_api.put_config({"pools": {"ml.p5.48xlarge": {"size": 3}}}, if_version=1, reason="more room")
+    real_api.resize("ml.p5.48xlarge", 4, reason="still more")
+    found = real_api.config_history()
+    assert [(each.version, each.reason) for each in found.versions] == [(3, "still more"), (2, "more room"), (1, "")]
+    newest = found.versions[0]
+    assert newest.by
+    assert [(each.field, each.message) for each in newest.changes] == [("pools.ml.p5.48xlarge.size", "3 → 4")]
+    assert len(real_api.config_history(limit=2).versions) == 2
+    version = real_api.config_version(2)
+    assert (version.settings["pools"], version.since) == ({"ml.p5.48xlarge": {"size": 3}}, 1)
+    assert [each.message for each in real_api.config_version(3, since=1).changes] == ["2 → 4"]
+    with pytest.raises(VersionNotFoundError, match="headway config history"):
+        real_api.config_version(9)
+    with pytest.raises(RefusedError):
+        real_api.put_config({"pools": {"ml.p5.48xlarge": {"size": 3}}}, if_version=3, reason="two\nlines")
 
 
 def test_a_configuration_that_has_changed_is_not_replaced(real_api: HeadwayApi):

@@ -32,6 +32,7 @@ __all__ = [
     "ServerFaultError",
     "ServerTooOldError",
     "UsageError",
+    "VersionNotFoundError",
     "WaitTimeoutError",
 ]
 
@@ -73,6 +74,12 @@ class PoolNotFoundError(ClientError):
     """There is no pool of that name; the message lists the existing pools."""
 
     default_code = "PoolNotFound"
+
+
+class VersionNotFoundError(ClientError):
+    """No such version of the configuration is recorded, or not any more."""
+
+    default_code = "VersionNotFound"
 
 
 class RogueJobNotFoundError(ClientError):

@@ -188,6 +188,8 @@ dlq show -o json
 dlq show -o csv
 dlq redrive
 dlq redrive -o json
+forget arn:aws:iam::123456789012:user/ada --yes
+forget arn:aws:iam::123456789012:user/ada --yes -o json
 recount
 recount -o json
 recount --compare 2026-11-24
@@ -270,6 +272,7 @@ usage --by job --from 2026-11-01
 usage --by tag: --from 2026-11-01
 usage --from 2026-11-02 --to 2026-11-01
 report --month november
+forget arn:aws:iam::123456789012:user/ada
 recount -o csv
 recount --by team
 recount --yes

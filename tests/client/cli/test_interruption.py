@@ -33,7 +33,7 @@ def test_the_last_line_says_what_may_have_changed(
     code, _, err = run(*arguments)
 
     assert code == 130
-    assert err.startswith(f"headway: interrupted; {words}")
+    assert err.splitlines()[-1].startswith(f"headway: interrupted; {words}")
 
 
 def test_an_interrupted_wait_says_that_the_job_continues(

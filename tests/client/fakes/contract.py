@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import parse_qs, unquote
 
 from tests.client.fakes import contract_arrays as arrays
+from tests.client.fakes import contract_config as configs
 from tests.client.fakes import contract_foresight as foresight
 from tests.client.fakes import contract_summary as summaries
 from tests.client.fakes import contract_usage as usage
@@ -40,12 +41,18 @@ class Queue:
         self.server_version: str | None = "0.1.0"
         #: Members of predictions, by the name of the job or of the call, that replace the defaults.
         self.foresight: dict[str, dict[str, Any]] = {}
+        #: The effects of each configuration that changes anything.
+        self.effects: list[dict[str, Any]] = []
+        self.sees_all = True
         #: The number of requests of a batch for which the server has time.
         self.batch_size = 100
         self.feed = Feed()
         #: Arrays by their name.
         self.arrays: dict[str, arrays.Array] = {}
         self._keys: dict[str, str] = {}
+        #: By version: the settings and the reason of each configuration.
+        self.configs: dict[int, dict[str, Any]] = {}
+        configs.record(self)
 
     def answer(self, method: str, target: str, body: bytes, headers: Mapping[str, str] | None = None) -> Reply:
         path, _, query = target.partition("?")
@@ -54,6 +61,7 @@ class Queue:
         segments = [unquote(part) for part in path.strip("/").split("/")]
         if self.server_version is not None:
             reply = summaries.answer(self, method, segments, headers or {})
+            reply = reply or configs.answer(self, method, segments, parse_qs(query), document)
             reply = reply or self._answer_new(method, segments, parse_qs(query), document, key)
             if reply is not None:
                 return reply
@@ -80,7 +88,7 @@ class Queue:
             case ("GET", ["config"]):
                 return 200, self._config()
             case ("PUT", ["config"]):
-                return self._put_config(document, match)
+                return self._put_config(document, match, query.get("reason", [""])[0])
             case ("GET", ["dead-letters"]) | ("POST", ["dead-letters", "redrive"]):
                 return 200, self._dead_letters() if method == "GET" else self._redrive()
             case _:
@@ -362,7 +370,7 @@ class Queue:
             "failures": [{key: letter[key] for key in ("id", "queue", "about", "problem")} for letter in stuck],
         }
 
-    def _put_config(self, document: dict[str, Any], match: str | None) -> Reply:
+    def _put_config(self, document: dict[str, Any], match: str | None, reason: str) -> Reply:
         if self.server_version is None and "version" in document:
             return problem(400, "InvalidConfiguration", "The document is not valid.", version="not permitted")
         if "pools" not in document:
@@ -375,6 +383,7 @@ class Queue:
                 return problem(412, "ConfigurationChanged", "The configuration has changed.", **change)
         self.settings = {name: value for name, value in document.items() if name != "version"}
         self.version += 1
+        configs.record(self, reason)
         return 200, self._config()
 
 

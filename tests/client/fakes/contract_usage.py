@@ -30,6 +30,8 @@ def answer(
             return 200, comparison(query)
         case ("POST", ["usage", "repair"]):
             return repair(document)
+        case ("POST", ["forget"]):
+            return 200, {"jobs": 2, "unreadable": 0, "sums": 5, "nextToken": None}
         case ("POST", ["usage", "recount"]):
             return 200, recount(query)
         case _:

@@ -320,6 +320,20 @@ def test_what_exceeds_the_size_is_stopped_if_the_pool_says_so_and_waits_in_its_p
     assert world.states("first", "second") == {"first": "running", "second": "running"}
 
 
+def test_an_attempt_is_not_stopped_for_the_size_if_another_one_ends_before_that_is_written() -> None:
+    world = world_of(atShrink="stop")
+    world.submit("first", 5, Environment={"SANDBOX_RUN_SECONDS": "35000"})
+    world.submit("second", Environment=LONG)
+    world.tick()
+    *_, end = [each for each in world.due_events(10 * HOUR_S) if each["TrainingJobName"] == "first"]
+    # It is late.
+    report = world.interrupted_tick(lambda: world.on_event(end))
+    assert size(world) == 1
+    assert world.states("first", "second") == {"first": "completed", "second": "running"}
+    assert report.shrunk == []
+    world.check()
+
+
 def test_a_launch_that_is_canceled_as_its_pool_shrinks_is_no_preemption() -> None:
     world = world_of({**NIGHT, "size": 0}, size=1, atShrink="stop")
     world.pass_time(10 * HOUR_S - 5)

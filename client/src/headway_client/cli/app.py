@@ -25,7 +25,7 @@ from headway_client.cli.commands.jobs import (
     wait,
 )
 from headway_client.cli.commands.local import completion, doctor, rehearse, sandbox, simulate, version
-from headway_client.cli.commands.operations import dlq, policy, pool_operations, pools, recount, teams
+from headway_client.cli.commands.operations import config, dlq, forget, policy, pool_operations, pools, recount, teams
 from headway_client.version import __version__
 
 _EPILOG = """\
@@ -63,8 +63,8 @@ _SECTIONS: dict[str, Sequence[click.Command]] = {
     "Running jobs": (wait.wait, logs.logs, connect.connect),
     "Changing jobs": (update.stop, update.priority, update.change, update.comment, update.hold, update.release),
     "Operating the queue": (
-        *(pools.config, pool_operations.pause, pool_operations.resume, pool_operations.drain, pool_operations.resize),
-        *(policy.policy, dlq.dlq, recount.recount),
+        *(config.config, pool_operations.pause, pool_operations.resume, pool_operations.drain, pool_operations.resize),
+        *(policy.policy, dlq.dlq, recount.recount, forget.forget),
     ),
     "Local commands": (
         *(doctor.doctor, version.version, completion.completion),

@@ -41,6 +41,7 @@ from headway_client.errors import (
     ServerFaultError,
     ServerTooOldError,
     UsageError,
+    VersionNotFoundError,
     WaitTimeoutError,
 )
 
@@ -65,6 +66,7 @@ _BY_KIND: Mapping[type, int] = {
     JobNotFoundError: EXIT_JOB_NOT_FOUND,
     PoolNotFoundError: EXIT_JOB_NOT_FOUND,
     RogueJobNotFoundError: EXIT_JOB_NOT_FOUND,
+    VersionNotFoundError: EXIT_JOB_NOT_FOUND,
     ConflictError: EXIT_CONFLICT,
     NoTrainingJobError: EXIT_CONFLICT,
     NotReachableError: EXIT_NOT_REACHABLE,

@@ -20,12 +20,17 @@ from headway_client.models import (
     BatchResult,
     Capacity,
     Configuration,
+    ConfigurationChange,
+    ConfigurationEffects,
+    ConfigurationHistory,
+    ConfigurationVersion,
     DeadLetters,
     DryRun,
     EndedJob,
     EventPage,
     Explanation,
     Forecast,
+    ForgottenOwner,
     HistoryPage,
     Job,
     JobDetails,
@@ -51,6 +56,9 @@ if TYPE_CHECKING:
 
 PAGE_SIZE = 100
 """Entries on one page that every server allows. Without a `limit`, a server's page has as many as it allows."""
+
+CONFIG_PAGE_SIZE = 50
+"""Maximum number of configurations on one page of the server."""
 
 MEMBERS_PAGE_SIZE = 1000
 """Maximum number of members of an array on one page of the server."""
@@ -499,6 +507,17 @@ class HeadwayApi:
         query = [("nextToken", token)] if token is not None else []
         return decode(Recount, self._transport.send("POST", ["usage", "recount"], query=query).document)
 
+    def forget(self, owner: str, token: str | None = None) -> ForgottenOwner:
+        """Take an owner out of a page of their ended jobs, and on the last page out of the sums. It may be repeated.
+
+        Args:
+            owner: the ARN.
+            token: where to continue, from the page before.
+        """
+        query = [("nextToken", token)] if token is not None else []
+        answer = self._send_new("POST", ["forget"], query=query, body={"owner": owner})
+        return decode(ForgottenOwner, answer.document)
+
     def compare_usage(self, by: str, day: str, token: str | None = None) -> UsageComparison:
         """Return what a page of jobs has in a day, and on the last page the sums of the day. Nothing is written.
 
@@ -557,17 +576,19 @@ class HeadwayApi:
         """End the pause of a pool, or the pause of all pools (None). The call is idempotent."""
         return self._on_pools(pool, "resume", None)
 
-    def resize(self, pool: str, size: int) -> Capacity:
+    def resize(self, pool: str, size: int, *, reason: str = "") -> Capacity:
         """Change the size of a pool in the configuration.
 
         Args:
             size: its number of instances.
+            reason: the reason, for the history.
 
         Raises:
             PoolNotFoundError: there is no such pool.
             RefusedError: the configuration would not be valid with that size.
         """
-        answer = self._send_new("PATCH", ["pools", pool], body={"size": size})
+        body = {"size": size, "reason": reason} if reason else {"size": size}
+        answer = self._send_new("PATCH", ["pools", pool], body=body)
         return _capacity(answer.document)
 
     def _on_pools(self, pool: str | None, action: str, body: Mapping[str, Any] | None) -> Capacity:
@@ -606,8 +627,53 @@ class HeadwayApi:
         """Return the configuration: the pools and the policy."""
         return decode(Configuration, self._transport.send("GET", ["config"]).document)
 
+    def config_effects(self, settings: Mapping[str, Any]) -> ConfigurationEffects:
+        """Return what a configuration would do, without setting it.
+
+        Args:
+            settings: the document; its version does not matter.
+
+        Raises:
+            RefusedError: the document is not valid.
+        """
+        body = {name: value for name, value in settings.items() if name != "version"}
+        return decode(ConfigurationEffects, self._send_new("POST", ["config", "effects"], body=body).document)
+
+    def config_history(self, *, limit: int = CONFIG_PAGE_SIZE) -> ConfigurationHistory:
+        """Return the configurations that were in force, the newest first, with who set each, when and why.
+
+        Args:
+            limit: maximum number of versions, over all pages.
+        """
+        versions: list[ConfigurationChange] = []
+        after: str | None = None
+        while True:
+            query = [("limit", str(min(CONFIG_PAGE_SIZE, limit - len(versions))))]
+            query += [("after", after)] if after is not None else []
+            answer = self._send_new("GET", ["config", "history"], query=query)
+            page = decode(ConfigurationHistory, answer.document)
+            versions += page.versions
+            after = page.next
+            if after is None or len(versions) >= limit:
+                document = {"versions": [each.document for each in versions], "next": after}
+                return ConfigurationHistory(versions=tuple(versions), next=after).with_document(document)
+
+    def config_version(self, version: int, *, since: int | None = None) -> ConfigurationVersion:
+        """Return a configuration that was in force, and how it differs from another one.
+
+        Args:
+            version: as the history names it.
+            since: the version that it is compared with; by default the one before it.
+
+        Raises:
+            VersionNotFoundError: no such version is recorded, or not any more.
+        """
+        query = [] if since is None else [("since", str(since))]
+        answer = self._send_new("GET", ["config", "history", str(version)], query=query)
+        return decode(ConfigurationVersion, answer.document)
+
     def put_config(
-        self, settings: Mapping[str, Any], *, if_version: int | None = None, force: bool = False
+        self, settings: Mapping[str, Any], *, if_version: int | None = None, force: bool = False, reason: str = ""
     ) -> Configuration:
         """Replace the configuration, unless it has changed since it was read.
 
@@ -615,6 +681,7 @@ class HeadwayApi:
             settings: the document. One from `get_config` has its version as ``version``.
             if_version: the version on which the document is based, in place of its own ``version``.
             force: replace the configuration whatever its version is.
+            reason: the reason, for the history.
 
         Raises:
             RefusedError: the document is not valid, or has no version.
@@ -628,7 +695,8 @@ class HeadwayApi:
             body["version"] = version
             headers = {IF_MATCH_HEADER: f'"{version}"'} if _is_version(version) else {}
         try:
-            answer = self._transport.send("PUT", ["config"], body=body, headers=headers)
+            query = [("reason", reason)] if reason else []
+            answer = self._transport.send("PUT", ["config"], query=query, body=body, headers=headers)
         except RefusedError as error:
             if headers and not force and any(item.field == "version" for item in error.fields):
                 raise error_mapping.too_old(self.endpoint, error) from error

@@ -23,6 +23,7 @@ from headway_client.errors import (
     RogueJobNotFoundError,
     ServerFaultError,
     ServerTooOldError,
+    VersionNotFoundError,
 )
 from headway_client.version import __version__
 
@@ -35,7 +36,7 @@ NO_SUCH_PATH = "NoSuchPath"
 _MISSING_TOKEN = "missing authentication token"  # noqa: S105
 
 _BY_CODE: Mapping[str, type[ClientError]] = {
-    each.default_code: each for each in (PoolNotFoundError, RogueJobNotFoundError)
+    each.default_code: each for each in (PoolNotFoundError, RogueJobNotFoundError, VersionNotFoundError)
 }
 """Errors that share a status with others and are identified by their code."""
 

@@ -7,9 +7,12 @@ newer server adds.
 from __future__ import annotations
 
 from headway.api_documents.arrays import ArrayMember, ArrayProgress, MedianStopping, MemberPage
+from headway.api_documents.config_history import ConfigurationChange, ConfigurationHistory, ConfigurationVersion
 from headway.api_documents.dead_letters import DeadLetter, DeadLetters, Redrive, RedriveFailure
+from headway.api_documents.effects import ConfigurationEffect, ConfigurationEffects
 from headway.api_documents.events import EventPage, FeedEvent
 from headway.api_documents.forecast import Ahead, Explanation, Forecast, ForecastEntry, PredictedTime, WhatIf
+from headway.api_documents.forget import ForgottenOwner
 from headway.api_documents.jobs import (
     Attempt,
     Dependency,
@@ -60,6 +63,11 @@ __all__ = [
     "BatchResult",
     "Capacity",
     "Configuration",
+    "ConfigurationChange",
+    "ConfigurationEffect",
+    "ConfigurationEffects",
+    "ConfigurationHistory",
+    "ConfigurationVersion",
     "DeadLetter",
     "DeadLetters",
     "Dependency",
@@ -72,6 +80,7 @@ __all__ = [
     "FeedEvent",
     "Forecast",
     "ForecastEntry",
+    "ForgottenOwner",
     "HistoryEntry",
     "HistoryPage",
     "Job",

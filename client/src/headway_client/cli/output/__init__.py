@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from headway_client.cli.output.columns import sorted_jobs
+from headway_client.cli.output.config_history import change_rows
 from headway_client.cli.output.dead_letters import letter_rows, redrive_sentence
 from headway_client.cli.output.dependencies import dependency_tables
 from headway_client.cli.output.forecast import dry_run_sheet, explanation_sheet, forecast_rows, what_if_sheet
@@ -14,6 +15,7 @@ from headway_client.cli.output.usage.tables import ended_job_rows, usage_rows
 from headway_client.cli.output.values import output_width
 
 __all__ = [
+    "change_rows",
     "dependency_tables",
     "dry_run_sheet",
     "ended_job_rows",

@@ -14,6 +14,7 @@ NOUNS: Mapping[str, frozenset[str]] = {
     "forecast": frozenset({"explanation", "forecast", "what-if"}),
     "capacity": frozenset({"capacity", "rogue-jobs"}),
     "usage": frozenset({"history", "usage"}),
+    "forget": frozenset({"forget"}),
     "pools": frozenset({"pools", "pause", "resume"}),
     "config": frozenset({"config"}),
     "dead_letters": frozenset({"dead-letters"}),

@@ -20,6 +20,7 @@ from headway_service.validation_messages import explained
 
 if TYPE_CHECKING:
     from headway_service.forecast.service import ForecastService
+    from headway_service.pools.config_history import Author
 
 MAX_KEY_CHARS = 128
 """The longest idempotency key."""
@@ -54,6 +55,21 @@ def caller(request: Request) -> Caller:
     """
     context = cast("APIGatewayProxyEvent", request.resolved_event).request_context
     return known_caller(context.identity.user_arn or "", context.account_id or "")
+
+
+def author(request: Request, reason: str | None) -> Author:
+    """The caller as the author of a change of the configuration.
+
+    Args:
+        reason: the reason given, if any.
+
+    Raises:
+        NotAllowed: API Gateway names no caller.
+    """
+    from headway_service.pools.config_history import Author
+
+    context = cast("APIGatewayProxyEvent", request.resolved_event).request_context
+    return Author(name=caller(request).name, address=context.identity.source_ip or "", reason=reason or "")
 
 
 def call(request: Request) -> str:

@@ -11,7 +11,8 @@ from headway_service.config import document as configuration
 from headway_service.config.document import Configuration
 from headway_service.errors import Conflict, InvalidConfiguration, RetryLater
 from headway_service.observability.logging import logger
-from headway_service.pools.config_writes import intended, read_edits
+from headway_service.pools.config_history import find_record, record_of
+from headway_service.pools.config_writes import ConfigWrite, intended, read_edits, write_of
 from headway_service.ports.config_store import ConfigurationStore, ConfigurationText
 from headway_service.ports.table import Absent, Check, Condition, Equals, Key, Put, Table
 from headway_service.store import transitions
@@ -42,6 +43,8 @@ class EffectiveConfig:
     version: int
     #: When the store wrote it, ms; 0 if unknown.
     modified_ms: int = 0
+    #: How often versions have begun again, as the parameter was deleted and created again, from 1 on.
+    life: int = 1
     #: The teams that have queues, beginning with the empty name for jobs without a team; None if only the ledger has
     #: them, as pools and teams are still being updated.
     queue_teams: tuple[str, ...] | None = None
@@ -76,6 +79,7 @@ def find_applied(table: Table) -> EffectiveConfig | None:
         configuration=document,
         version=int(item["version"]),
         modified_ms=int(item.get("modifiedMs", 0)),
+        life=int(item.get("life", 1)),
         queue_teams=queue_teams,
     )
 
@@ -121,7 +125,9 @@ def apply_configuration(table: Table, store: ConfigurationStore, clock: Callable
     return _apply(table, known, stored, clock)
 
 
-def apply_text(table: Table, stored: ConfigurationText, clock: Callable[[], int]) -> EffectiveConfig:
+def apply_text(
+    table: Table, stored: ConfigurationText, clock: Callable[[], int], made_by: ConfigWrite | None = None
+) -> EffectiveConfig:
     """As :func:`apply_configuration`, for a document that was just read or written.
 
     The document is recorded first, on the condition that no other was recorded meanwhile. Each change that follows from
@@ -130,15 +136,20 @@ def apply_text(table: Table, stored: ConfigurationText, clock: Callable[[], int]
     Args:
         stored: the stored document with its version.
         clock: returns the current time, ms.
+        made_by: the write that stored it; None to look for it among those that are recorded.
 
     Raises:
         InvalidConfiguration: as :func:`apply_configuration`.
     """
-    return _apply(table, find_applied(table), stored, clock)
+    return _apply(table, find_applied(table), stored, clock, made_by)
 
 
 def _apply(
-    table: Table, known: EffectiveConfig | None, stored: ConfigurationText, clock: Callable[[], int]
+    table: Table,
+    known: EffectiveConfig | None,
+    stored: ConfigurationText,
+    clock: Callable[[], int],
+    made_by: ConfigWrite | None = None,
 ) -> EffectiveConfig:
     if known is not None and not known.is_older_than(stored):
         return known if known.queue_teams is not None else _apply_to_ledger(table, known, clock)
@@ -156,14 +167,41 @@ def _apply(
         known = _apply_to_ledger(table, known, clock)
         if known.queue_teams is None:
             return known
-    noted = EffectiveConfig(configuration=wanted, version=stored.version, modified_ms=stored.modified_ms)
+    begins_again = known is not None and stored.version <= known.version
+    noted = EffectiveConfig(
+        configuration=wanted,
+        version=stored.version,
+        modified_ms=stored.modified_ms,
+        life=(known.life if known is not None else 1) + begins_again,
+    )
+    made_by = made_by or write_of(stored, read_edits(table))
+    record = record_of(
+        configuration.text_of(wanted),
+        version=noted.version,
+        life=noted.life,
+        author=made_by.author if made_by is not None else None,
+        now_ms=clock(),
+    )
+    records = [record.put(), *(_missing_record(table, known) if known is not None else [])]
+    # With the record of the write gone at once, an equal document that is set later is no late write.
+    done = [made_by.deletion] if made_by is not None else []
+    requires = Absent() if known is None else _is_noted(known)
     try:
-        table.write([Put(item=_item(noted), requires=Absent() if known is None else _is_noted(known))])
+        table.write([Put(item=_item(noted), requires=requires), *records, *done])
     except Conflict:
         # Two at once, such as the first two submissions after a deployment. The other one completes it.
         logger.info("another call applies a configuration at the same time", extra={"version": stored.version})
         return find_applied(table) or noted
     return _apply_to_ledger(table, noted, clock)
+
+
+def _missing_record(table: Table, known: EffectiveConfig) -> list[Put]:
+    """The record of a document in force that has none: it is from before there were any, or the table forgot it."""
+    if find_record(table, known.life, known.version) is not None:
+        return []
+    text, changed_ms = configuration.text_of(known.configuration), known.modified_ms
+    record = record_of(text, version=known.version, life=known.life, author=None, now_ms=changed_ms)
+    return [record.put()]
 
 
 def _apply_to_ledger(table: Table, noted: EffectiveConfig, clock: Callable[[], int]) -> EffectiveConfig:
@@ -183,7 +221,7 @@ def _apply_to_ledger(table: Table, noted: EffectiveConfig, clock: Callable[[], i
 
 def _item(noted: EffectiveConfig) -> dict[str, Any]:
     text = configuration.text_of(noted.configuration)
-    said = {"document": text, "version": noted.version, "modifiedMs": noted.modified_ms}
+    said = {"document": text, "version": noted.version, "modifiedMs": noted.modified_ms, "life": noted.life}
     return stamp({"pk": _KEY.pk, "sk": _KEY.sk, **said})
 
 
@@ -194,6 +232,26 @@ def require_in_force(version: int) -> Check:
 
 def _is_noted(known: EffectiveConfig) -> Condition:
     return Equals("version", known.version)
+
+
+def get_newest(table: Table, store: ConfigurationStore, clock: Callable[[], int]) -> tuple[Configuration | None, int]:
+    """The newest valid document, whether or not it is in force yet, and the version that a change has to be based on.
+
+    Args:
+        store: the configuration store.
+        clock: returns the current time, ms.
+
+    Returns:
+        None in place of the document if there has never been a valid one.
+    """
+    known, stored = find_applied(table), store.read()
+    if known is not None and not known.is_older_than(stored):
+        return known.configuration, known.version
+    found = intended(stored, read_edits(table), store, clock())
+    try:
+        return configuration.parse(found.text), found.version
+    except InvalidConfiguration:
+        return (known.configuration if known is not None else None), found.version
 
 
 def get_with_problem(table: Table, store: ConfigurationStore, clock: Callable[[], int]) -> EffectiveConfig:

@@ -14,10 +14,11 @@ from typing import Any
 
 from headway_service.config import document as configuration
 from headway_service.config.differences import differences
-from headway_service.errors import ConfigurationChanged, Conflict, RetryLater
+from headway_service.errors import ConfigurationChanged, Conflict, InvalidConfiguration, RetryLater
 from headway_service.invocation import Invocation
 from headway_service.observability.logging import logger
 from headway_service.pools.apply_config import EffectiveConfig, apply_text, find_applied
+from headway_service.pools.config_history import Author
 from headway_service.pools.config_writes import ConfigWrite, intended, read_edits
 from headway_service.ports.config_store import ConfigurationStore, ConfigurationText
 from headway_service.ports.table import Absent, Delete, Equals, Key, Put, Table
@@ -59,7 +60,9 @@ class ConfigEditor:
         self._clock = invocation.clocks.machine_ms
         self._region = region
 
-    def replace(self, document: Any, made_from: int | None, account: str = "") -> EffectiveConfig:
+    def replace(
+        self, document: Any, made_from: int | None, account: str = "", author: Author | None = None
+    ) -> EffectiveConfig:
         """Check a document, store it and apply it.
 
         To store the document that is stored already succeeds, whatever it was made from, so that calls can be repeated.
@@ -67,6 +70,7 @@ class ConfigEditor:
         Args:
             made_from: the version that it was made from; None to replace whatever is stored.
             account: of the deployment; empty if it is not known.
+            author: who replaces it; None if that is not known.
 
         Raises:
             InvalidConfiguration: the document is not valid; nothing was changed.
@@ -76,23 +80,24 @@ class ConfigEditor:
         text = configuration.new_text_to_keep(document, region=self._region, account=account)
         with self._alone():
             if made_from is None:
-                return self._overwrite(text)
+                return self._overwrite(text, author)
             known = self._read()
             if known.version == made_from:
                 with suppress(_Overtaken):
-                    return self._write(text, known.version)
+                    return self._write(text, known.version, author)
                 known = self._read()
             # A repeated call: RFC 9110, section 13.1.1, lets it succeed.
             if known.text == text:
                 return apply_text(self._table, known, self._clock)
             raise self._changed(made_from, known)
 
-    def resize(self, pool: str, size: int) -> EffectiveConfig:
+    def resize(self, pool: str, size: int, author: Author | None = None) -> EffectiveConfig:
         """Change the size of one pool in the stored document, and apply it.
 
         Args:
             pool: the instance type of the pool.
             size: the number of instances.
+            author: who resizes it; None if that is not known.
 
         Raises:
             PoolNotFound: the document has no such pool.
@@ -108,7 +113,7 @@ class ConfigEditor:
                 document = json.loads(known.text)
                 document["pools"][pool]["size"] = size
                 with suppress(_Overtaken):
-                    return self._write(configuration.text_to_keep(document), known.version)
+                    return self._write(configuration.text_to_keep(document), known.version, author)
             raise _somebody_else()
 
     def _read(self) -> ConfigurationText:
@@ -116,19 +121,22 @@ class ConfigEditor:
         stored = self._store.read()
         known = find_applied(self._table)
         if known is None or known.is_older_than(stored):
-            return intended(stored, read_edits(self._table), self._store, self._clock())
+            found = intended(stored, read_edits(self._table), self._store, self._clock())
+            # So that it has a record of its own, and is no change of the caller's.
+            with suppress(InvalidConfiguration):
+                apply_text(self._table, found, self._clock)
+            return found
         text = configuration.text_of(known.configuration)
         return ConfigurationText(text=text, version=known.version, modified_ms=known.modified_ms)
 
-    def _write(self, text: str, base: int) -> EffectiveConfig:
+    def _write(self, text: str, base: int, author: Author | None) -> EffectiveConfig:
         """Store a document on top of the version that it was made from, and apply it.
 
         Raises:
             _Overtaken: the parameter was edited directly in between; that document is stored again.
             RetryLater: it is unknown whether it was stored, or the replaced document cannot be stored again now.
         """
-        edit = ConfigWrite.of(text, base=base, holder=self._invocation.holder, ends_ms=self._invocation.lease_until_ms)
-        edit.note(self._table)
+        edit = self._noted(text, base, author)
         version = self._store.write(text)
         # The replaced document may itself have replaced a newer one, and its writer may have died.
         written = ConfigurationText(text=text, version=version)
@@ -137,26 +145,45 @@ class ConfigEditor:
             logger.warning(
                 "the parameter was edited at the same time; that is stored again", extra={"version": version}
             )
-            self._write(newest.text, version)
+            # Somebody has edited the parameter, and not the author of this.
+            self._write(newest.text, version, None)
             edit.forget(self._table)
             raise _Overtaken
-        edit.forget(self._table)
-        return self._apply(text, version)
+        return self._apply(text, version, edit)
 
-    def _overwrite(self, text: str) -> EffectiveConfig:
+    def _overwrite(self, text: str, author: Author | None) -> EffectiveConfig:
         """Store a document, whatever is stored, and apply it."""
         known = find_applied(self._table)
+        edit = self._noted(text, known.version if known is not None else 0, author, replaces_any=True)
         version = self._store.write(text)
         if known is None or version > known.version:
-            return self._apply(text, version)
+            return self._apply(text, version, edit)
         # The parameter was deleted, so its versions begin again.
         written = ConfigurationText(text=text, version=version, modified_ms=known.outdated_from_ms)
-        return apply_text(self._table, written, self._clock)
+        return self._put_in_force(written, edit)
 
-    def _apply(self, text: str, version: int) -> EffectiveConfig:
+    def _noted(self, text: str, base: int, author: Author | None, *, replaces_any: bool = False) -> ConfigWrite:
+        """A write of the document that is recorded before it is made."""
+        edit = ConfigWrite.of(
+            text,
+            base=base,
+            holder=self._invocation.holder,
+            ends_ms=self._invocation.lease_until_ms,
+            author=author,
+            replaces_any=replaces_any,
+        )
+        edit.note(self._table)
+        return edit
+
+    def _apply(self, text: str, version: int, edit: ConfigWrite) -> EffectiveConfig:
         """Apply a document that was just stored. It is not read again, as a read may return an older one."""
-        written = ConfigurationText(text=text, version=version, modified_ms=self._clock())
-        return apply_text(self._table, written, self._clock)
+        return self._put_in_force(ConfigurationText(text=text, version=version, modified_ms=self._clock()), edit)
+
+    def _put_in_force(self, written: ConfigurationText, edit: ConfigWrite) -> EffectiveConfig:
+        applied = apply_text(self._table, written, self._clock, edit)
+        # If another call has put it in force, or it is in force already.
+        edit.forget(self._table)
+        return applied
 
     def _changed(self, made_from: int, known: ConfigurationText) -> ConfigurationChanged:
         before = self._store.read_version(made_from)

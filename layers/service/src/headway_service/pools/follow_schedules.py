@@ -50,7 +50,7 @@ def follow_schedules(
         return True
 
     def follow(name: str) -> bool:
-        calendar = _calendar(name, scheduled[name], known.get(name), ledger.plan_of(name), now_ms)
+        calendar = new_calendar(name, scheduled[name], known.get(name), ledger.plan_of(name), now_ms)
         if calendar is not None:
             table.write([*transitions.set_calendar(known.get(name), calendar), still])
         return calendar is not None
@@ -72,10 +72,16 @@ def follow_schedules(
     return any(each.reads_again for each in outcomes)
 
 
-def _calendar(
+def new_calendar(
     name: str, pool: Pool, known: CalendarRecord | None, plan: PlanRecord | None, now_ms: int
 ) -> CalendarRecord | None:
-    """The new calendar of a pool; None if the known one still holds."""
+    """The new calendar of a pool with a schedule or a plan; None if the known one still holds.
+
+    Args:
+        known: its stored calendar, if it has one.
+        plan: its training plan, as SageMaker described it last.
+        now_ms: the training time, ms.
+    """
     made_from = json.dumps(pool.model_dump(mode="json"), sort_keys=True, separators=(",", ":"))
     if pool.plan is not None:
         # Until SageMaker has described it.

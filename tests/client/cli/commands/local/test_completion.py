@@ -41,7 +41,7 @@ printf '%s\\n' "${{COMPREPLY[@]}}"
     [
         (["headway", "su"], ["submit"]),
         (["headway", "co"], ["compare", "connect", "comment", "config", "completion"]),
-        (["headway", "config", ""], ["show", "set"]),
+        (["headway", "config", ""], ["show", "set", "history", "diff", "rollback"]),
         (["headway", "queue", "--mi"], ["--mine"]),
         (["headway", "queue", "--state", "p"], ["preempted", "pending"]),
         (["headway", "-o", "json", "queue", "--state", "ru"], ["running"]),

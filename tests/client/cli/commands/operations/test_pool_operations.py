@@ -101,3 +101,29 @@ def test_a_reason_given_by_a_user_can_not_control_the_terminal():
     numbers = dict.fromkeys(("size", "allocated", "stopping", "reserved", "rogue", "free", "waiting"), 0)
 
     assert "\x1b" not in pool_sentence(PoolUse.from_document({"pool": P5, **numbers, "pause": pause}))
+
+
+@pytest.mark.parametrize("asks", [True, False])
+def test_a_resize_with_effects_needs_a_confirmation(run: Run, server: ContractServer, *, asks: bool):
+    said = {"code": "Preempted", "count": 1, "message": "1 running job would be preempted", "names": ["a"]}
+    server.queue.effects = [said] if asks else []
+    code, _, err = run("resize", P5, "1")
+    assert code == (2 if asks else 0)
+    assert f"pools.{P5}.size: 2 → 1" in err
+    assert ("1 running job would be preempted. [Preempted: a]" in err) == asks
+    assert server.queue.settings["pools"][P5]["size"] == (2 if asks else 1)
+    assert run("resize", P5, "1", "--yes")[0] == 0
+    assert server.queue.settings["pools"][P5]["size"] == 1
+
+
+def test_a_dry_run_of_a_resize_changes_nothing(run: Run, server: ContractServer):
+    assert run("resize", P5, "1", "--dry-run")[:2] == (0, f"pools.{P5}.size: 2 → 1\n")
+    assert server.queue.settings["pools"][P5]["size"] == 2
+
+
+@pytest.mark.parametrize("options", [(), ("--dry-run",), ("--yes",)])
+def test_a_pool_that_is_not_in_force_is_not_resized(run: Run, server: ContractServer, options: tuple[str, ...]):
+    code, _, err = run("resize", "ml.x.y", "1", *options)
+    assert code == 4
+    assert f"there are: {P5}" in err
+    assert not [each for each in server.received if each.method == "PATCH"]

@@ -11,10 +11,12 @@ import click
 from headway_client.cli.arguments.params import WholeNumber
 from headway_client.cli.command import Command, CommonOptions, pass_common
 from headway_client.cli.commands.jobs.wait import MAX_WAIT_S
+from headway_client.cli.config_effects import confirm_effects, effects_of, show_effects
+from headway_client.cli.confirmation import yes_option
 from headway_client.cli.context import open_api, show_rows
 from headway_client.cli.exit_codes import EXIT_OK, EXIT_TIMEOUT
 from headway_client.cli.interruption import if_interrupted
-from headway_client.errors import UsageError
+from headway_client.errors import PoolNotFoundError, UsageError
 from headway_client.text import to_stderr
 
 if TYPE_CHECKING:
@@ -85,10 +87,25 @@ def drain(common: CommonOptions, pool: str, reason: str, timeout: int | None, *,
 @click.command("resize", cls=Command, rows=True)
 @_POOL
 @click.argument("size", metavar="SIZE", type=WholeNumber(0, MAX_POOL_SIZE), help="The number of instances.")
+@click.option("--reason", metavar="TEXT", default="", help="The reason, for `headway config history`.")
+@click.option("--dry-run", is_flag=True, help="Only show what it would do.")
+@yes_option
 @pass_common
-def resize(common: CommonOptions, pool: str, size: int) -> None:
+def resize(common: CommonOptions, pool: str, size: int, reason: str, *, dry_run: bool, yes: bool) -> None:
     """Change the size of a pool; running jobs continue."""
-    _show(common, open_api(common).resize(pool, size))
+    api = open_api(common)
+    settings = api.get_config().settings
+    pools = settings.get("pools", {})
+    if pool not in pools:
+        raise PoolNotFoundError(f"There is no pool {pool} in force; there are: {', '.join(sorted(pools)) or 'none'}.")
+    resized = {**settings, "pools": {**pools, pool: {**pools[pool], "size": size}}}
+    effects = effects_of(api, resized, yes=yes and not dry_run)
+    if effects is not None:
+        if dry_run:
+            show_effects(common, effects, dry_run=True)
+            return
+        confirm_effects(common, effects, f"Resize {pool}?", yes=yes)
+    _show(common, api.resize(pool, size, reason=reason))
 
 
 def _until_empty(api: HeadwayApi, answer: Capacity, timeout_s: int | None) -> Capacity:

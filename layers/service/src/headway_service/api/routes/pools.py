@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from headway.api_documents.pools import Capacity, PoolUse
 from headway_service.api.documents.pools import capacity_document, pool_document
-from headway_service.api.request_context import caller, container, remaining_ms
+from headway_service.api.request_context import author, caller, container, remaining_ms
 from headway_service.api.router import DocumentedRouter
 from headway_service.api.visible_text import VISIBLE_LINE
 from headway_service.config.pool import MAX_POOL_SIZE, POOL_PATTERN
@@ -68,6 +68,10 @@ class Resize(BaseModel):
 
     model_config = ConfigDict(extra="forbid", strict=True)
     size: Annotated[int, Field(ge=0, le=MAX_POOL_SIZE, description="Instances.")]
+    reason: Annotated[
+        str | None,
+        Field(description="The reason, for the history.", max_length=MAX_REASON_CHARS, pattern=VISIBLE_LINE),
+    ] = None
 
 
 _PAUSING = (InvalidRequest, UnsupportedMediaType, NotAllowed)
@@ -107,7 +111,8 @@ def resize_pool(pool: PoolName, change: Annotated[Resize, Body()], request: Requ
     The rest of the configuration document does not change. Running jobs continue, even if they exceed the size.
     """
     given = container(request)
-    applied = given.config_editor(remaining_ms(request)()).resize(pool, change.size)
+    editor = given.config_editor(remaining_ms(request)())
+    applied = editor.resize(pool, change.size, author(request, change.reason))
     told = {"caller": caller(request).arn, "pool": pool, "size": change.size, "version": applied.version}
     logger.info("pool resized", extra=told)
     given.wake("a pool was resized")

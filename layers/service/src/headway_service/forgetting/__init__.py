@@ -1,0 +1,1 @@
+"""Forgets a person: what the table has of their jobs, and the sums under their name."""
