@@ -27,6 +27,8 @@ from headway_service.api.router import TIME_HEADER, VERSION_HEADER
 from headway_service.api.times import time_text
 from headway_service.bootstrap.api import ApiContainer
 from headway_service.errors import FieldError, InvalidRequest, JobNotFound, RequestError, RetryLater
+from headway_service.observability import metrics
+from headway_service.observability.emf import record
 from headway_service.observability.logging import logger
 from headway_service.observability.request_log import job_in, log_refusal
 from headway_service.validation_messages import message_of
@@ -120,6 +122,7 @@ def _no_such_path(_: NotFoundError) -> Response[str]:
 @app.exception_handler(Exception)  # type: ignore[untyped-decorator]
 def _fail(_: Exception) -> Response[str]:
     logger.exception("unexpected error")
+    record([metrics.UNEXPECTED.of(1)])
     document = {
         "error": {
             "code": "InternalError",

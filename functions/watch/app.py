@@ -31,12 +31,13 @@ def handler(event: dict[str, Any], context: LambdaContext) -> None:
     """
     if "Records" in event:
         alarms = [json.loads(each.sns.message)["AlarmName"] for each in SNSEvent(event).records]
-        record([metrics.MEASURES.of(sum([container.utilization_monitor.on_alarm(alarm) for alarm in alarms]))])
+        done = [container.utilization_monitor.on_alarm(alarm) for alarm in alarms]
+        record(metrics.measures([action for action in done if action is not None]))
     else:
         ledger = read_ledger(container.table)
         with isolated_steps() as step:
             with step("utilization"):
                 report = container.utilization_monitor.run(ledger)
-                record([metrics.UNWATCHED.of(report.missing), metrics.MEASURES.of(report.measures)])
+                record([metrics.UNWATCHED.of(report.missing), *metrics.measures(report.measures)])
             with step("early stopping"):
                 record([metrics.MEASURES.of(container.early_stopper.run(ledger))])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from http import HTTPStatus
 from typing import Any
 
 import pytest
@@ -51,10 +52,15 @@ def test_the_functions_publish_all_metrics_of_the_catalogue_and_no_others(
     refuse(functions.module("reconcile").container.table, "refused")
     functions.invoke("reconcile", event("reconcile"))
     functions.invoke("watch", event("watch"))
+    functions.ssm.put_parameter(Name="/headway/config", Value="{}", Type="String", Overwrite=True)
+    functions.invoke("schedule", event("schedule"))
     teller = functions.module("tell").container
     monkeypatch.setitem(vars(teller), "_event_bridge", Bus())
     monkeypatch.setattr(teller, "settings", replace(teller.settings, event_bus="headway"))
     functions.invoke("tell", {"Records": []})
+    with monkeypatch.context() as broken:
+        broken.setattr(functions.module("api").container.table, "get", (1).__truediv__)
+        assert functions.http("GET", "/jobs/low")[0] == HTTPStatus.INTERNAL_SERVER_ERROR
 
     found = [each for line in capsys.readouterr().out.splitlines() for each in points(line)]
     assert {each.namespace for each in found} == {NAMESPACE}

@@ -56,6 +56,27 @@ def test_ended_jobs_are_listed_by_time_page_by_page(functions: Functions) -> Non
     assert get(functions, "/history", since="9999-12-31", until="9999-12-31T23:59Z")["jobs"] == []
 
 
+def test_an_owner_is_forgotten_whose_jobs_have_ended(functions: Functions) -> None:
+    functions.http("POST", "/jobs", request("a"))
+    owner = functions.http("GET", "/jobs/a")[1]["owner"]
+    status, answer = functions.http("POST", "/forget", {"owner": owner})
+    assert (status, answer["error"]["code"]) == (409, "OwnerHasJobs")
+    functions.http("DELETE", "/jobs/a")
+    counted = functions.http("POST", "/forget", {"owner": owner})[1]
+    assert counted["jobs"] == 0, "the sums have all of the jobs first"
+    token = {"nextToken": [counted["nextToken"]]}
+    last = functions.http("POST", "/forget", {"owner": owner}, query=token)
+    assert last == (200, {"jobs": 1, "unreadable": 0, "sums": 2, "nextToken": None})
+    assert functions.http("GET", "/jobs/a")[1]["owner"] == "forgotten"
+    rows = get(functions, "/usage", by="owner", from_=f"{datetime.now(UTC):%Y-%m-%d}")["rows"]
+    assert [row["name"] for row in rows] == ["forgotten"]
+
+
+@pytest.mark.parametrize("body", [{}, {"owner": "ada"}, {"owner": "arn:aws:iam::123456789012:user/ada", "all": True}])
+def test_a_wrong_owner_is_refused(functions: Functions, body: dict[str, Any]) -> None:
+    assert functions.http("POST", "/forget", body)[0] == 400
+
+
 def test_a_recount_adds_to_the_sums_what_they_lack_of_the_jobs_that_are_kept(functions: Functions) -> None:
     end(functions, "a", "b")
     assert get(functions, "/usage", by="owner", from_="2026-01-01", to="2027-12-31")["rows"] == []

@@ -79,6 +79,10 @@ BREACHES = {
         "headway.scheduling.preemption",
     ),
     "service": ("layers/service/src/headway_service/response_check.py", "headway_service.store"),
+    "effects of a configuration: each kind by itself, put together by the service": (
+        "layers/service/src/headway_service/effects/rights.py",
+        "headway_service.effects.running",
+    ),
     "stored records": (
         "layers/service/src/headway_service/store/records/job.py",
         "headway_service.store.records.capacity.attempt",
@@ -109,6 +113,18 @@ BREACHES = {
     ),
     "only the emulator imports ministack": ("sandbox/src/headway_sandbox/local/__init__.py", "ministack"),
     "training jobs that run": ("sandbox/src/headway_sandbox/training/errors.py", "headway_sandbox.training.settings"),
+    "the alarms of the template": (
+        "verification/src/headway_verification/alarms/template.py",
+        "headway_verification.alarms.rings",
+    ),
+    "the operator's days": (
+        "verification/src/headway_verification/operations/states.py",
+        "headway_verification.operations.healthy",
+    ),
+    "what is forgotten of a person": (
+        "layers/service/src/headway_service/forgetting/sums.py",
+        "headway_service.forgetting.owner",
+    ),
     "refusals, played in a sandbox": (
         "verification/src/headway_verification/refusals/figures.py",
         "headway_verification.refusals.day",

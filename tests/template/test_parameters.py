@@ -17,6 +17,7 @@ BAD = {
     "ReuseBucketArns": ["research", "arn:aws:s3:::*", "arn:aws:s3:::research/*", "arn:aws:s3:::a,arn:aws:s3:::b"],
     "CheckpointBucketArns": ["research", "arn:aws:s3:::*", "arn:aws:s3:::research/*"],
     "AlarmTopicArn": ["topic", "arn:aws:sqs:eu-central-1:123456789012:queue"],
+    "WarningTopicArn": ["topic", "arn:aws:sqs:eu-central-1:123456789012:queue"],
 }
 GOOD = {
     "VpcEndpointIds": ["vpce-0123456789abcdef0", "vpce-01234567", "vpce-0123456789abcdef0,vpce-0fedcba9876543210"],
@@ -36,6 +37,7 @@ GOOD = {
     "ReuseBucketArns": ["", "arn:aws:s3:::research", "arn:aws-us-gov:s3:::my.bucket-1"],
     "CheckpointBucketArns": ["", "arn:aws:s3:::research", "arn:aws-us-gov:s3:::my.bucket-1"],
     "AlarmTopicArn": ["", "arn:aws:sns:eu-central-1:123456789012:alarms"],
+    "WarningTopicArn": ["", "arn:aws:sns:eu-central-1:123456789012:warnings"],
 }
 
 

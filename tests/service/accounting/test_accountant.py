@@ -161,6 +161,7 @@ def test_a_request_is_to_be_forgotten_before_the_mark_says_so() -> None:
             super().write(writes)
 
     table = Failing()
+    table.write([Put(item=request_item("a", "{}"))])
     ended = job("a", [attempt(1)], expires_at=EXPIRES_S)
     with pytest.raises(RetryLater):
         accountant(table, now_ms=NOON_MS).account([ended])
@@ -181,6 +182,8 @@ def test_jobs_that_do_not_fit_into_a_transaction_have_their_requests_forgotten_b
                 assert not self.marked
 
     table = Ordered()
+    for number in range(60):
+        MemoryTable.write(table, [Put(item=request_item(f"a{number}", "{}"))])
     jobs = [job(f"a{n}", [attempt(1)], team=f"t{n}", owner=f"o{n}", expires_at=EXPIRES_S) for n in range(60)]
     assert accountant(table, now_ms=NOON_MS).account(jobs) == 60
     assert {expiry(table, each.job_name) for each in jobs} == {EXPIRES_S}

@@ -16,7 +16,7 @@ from headway_service.accounting.consumer import STORED_EACH_MS, ConsumeResult, U
 from headway_service.accounting.records import ProgressRecord
 from headway_service.accounting.run_times import FRESH_MS
 from headway_service.config.notifications import Notifications
-from headway_service.errors import RetryLater
+from headway_service.errors import NewerSchema, RetryLater
 from headway_service.events.publisher import EventPublisher
 from headway_service.feed.append import FeedAppender
 from headway_service.feed.read import IDLE_MS, MAX_EVENTS, EventFilter, FeedReader
@@ -320,6 +320,26 @@ def test_a_job_that_can_never_be_accounted_for_is_counted_and_keeps_nothing_else
     assert world.consume(Picky(world.watched, {"low": ValueError("broken")})) == 1
     assert of_pools(world)["jobs.completed"] == 1
     assert world.progress() is not None
+
+
+def test_a_job_that_cannot_be_read_is_counted_and_keeps_nothing_else_back() -> None:
+    world = Followed(2)
+    world.run("a", "b")
+    world.publish()
+    world.watched._store(JobRecord.key("a"), {**(world.table.get(JobRecord.key("a")) or {}), "history": "damaged"})
+    assert world.consume() == 1
+    assert of_pools(world)["jobs.completed"] == 1
+    assert world.consume() == 0
+
+
+def test_a_job_of_newer_code_is_waited_for() -> None:
+    world = Followed(2)
+    world.run("a", "b")
+    world.publish()
+    world.watched._store(JobRecord.key("a"), {**(world.table.get(JobRecord.key("a")) or {}), "schemaVersion": 999})
+    with pytest.raises(NewerSchema):
+        world.consume()
+    assert world.progress() is None
 
 
 def test_a_job_that_the_table_has_forgotten_is_passed_over() -> None:

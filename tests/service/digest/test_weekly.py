@@ -9,10 +9,12 @@ from typing import Any
 
 import pytest
 
-from headway.accounting.days import DAY_MS, begin_ms
+from headway.accounting.days import DAY_MS, Period, begin_ms
+from headway.accounting.histogram import bucket_of
 from headway.lifecycle import JobState
 from headway_sandbox.inprocess.deployment import START_S
 from headway_sandbox.inprocess.streamed_table import StreamedTable
+from headway_service.accounting.records import JOBS, WAIT, add_figures
 from headway_service.config import document
 from headway_service.digest import content, weekly
 from headway_service.digest.content import MAX_JOBS_SHOWN, MAX_TEAMS_SHOWN
@@ -116,8 +118,49 @@ def test_the_jobs_that_have_lost_the_most_are_named_with_advice() -> None:
     assert "- j7 (completed): 7.00 hours lost, 1 preemptions" in message_of(digest).text
 
 
+def test_a_job_that_cannot_be_read_is_left_out() -> None:
+    table = filled(lost("damaged", 9), lost("fine", 1))
+    key = JobRecord.key("damaged")
+    table._store(key, {**(table.get(key) or {}), "attempts": "damaged"})
+    assert [each.job_name for each in made(table).jobs] == ["fine"]
+
+
 def test_a_job_that_has_lost_nothing_is_not_named() -> None:
     assert made(filled(job("fine", [attempt(1, since_ms=WEEK_MS)]))).jobs == ()
+
+
+def waited(table: MemoryTable, *weeks: tuple[int, float]) -> MemoryTable:
+    """A table in which so many jobs of `red` have waited for so many hours, in the last weeks, the earliest first."""
+    for ago, (jobs, hours) in zip(range(len(weeks), 0, -1), weeks, strict=True):
+        day = MONDAY - timedelta(days=7 * ago - 2)
+        figures = {f"{WAIT}{bucket_of(hours * 3600)}": jobs, f"{JOBS}completed": jobs}
+        table.write([add_figures("team", Period(month=f"{day:%Y-%m}", day=day), "red", figures)])
+    return table
+
+
+@pytest.mark.parametrize(
+    ("weeks", "grow"),
+    [
+        (((10, 1.0), (10, 2.0), (10, 4.0)), True),
+        (((10, 1.0), (10, 2.0), (10, 2.0)), False),
+        (((10, 2.0), (10, 2.0), (10, 4.0)), False),
+        (((10, 4.0), (10, 2.0), (10, 1.0)), False),
+        # Of few jobs, and of short waits, it says nothing.
+        (((10, 1.0), (9, 2.0), (10, 4.0)), False),
+        (((10, 0.1), (10, 0.2), (10, 0.4)), False),
+        (((10, 2.0), (10, 4.0)), False),
+        # From nothing it has grown once.
+        (((10, 0.0), (10, 0.0), (10, 4.0)), False),
+    ],
+)
+def test_waits_that_grow_from_week_to_week_are_told(weeks: tuple[tuple[int, float], ...], grow: bool) -> None:
+    digest = made(waited(MemoryTable(), *weeks))
+    (team,) = digest.teams
+    assert team.waits_grow is grow
+    assert ("waits grow from week to week for `red`" in digest.message) is grow
+    assert ("waits grow from week to week: nine of ten waited" in message_of(digest).text) is grow
+    before_h = [seconds / 3600 for seconds in team.wait_p90_before_seconds]
+    assert before_h == pytest.approx([0.0] * (3 - len(weeks)) + [hours for _, hours in weeks[:-1]], rel=0.06)
 
 
 def test_the_prices_of_a_digest_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -95,7 +95,7 @@ def test_of_an_idle_queue_only_that_it_was_measured_is_published() -> None:
     world = world_of()
     assert measured(world) == {
         **{(name, P5): 0 for name in ("Allocated", "Reserved", "Rogue", "Utilisation", "Waiting", "OldestWait")},
-        **{(name, ""): 0 for name in ("Startable", "Unlaunchable", "Stuck", "Drift")},
+        **{(name, ""): 0 for name in ("Startable", "Unlaunchable", "Neglected", "Stuck", "Drift")},
         ("Measured", ""): 1,
     }
     found = gauges.gauges(world.table, read_ledger(world.table), world.clock(), world.machine_clock(), AFTER_S)
@@ -300,7 +300,10 @@ LAUNCHING, STOPPING = AttemptState.LAUNCHING, AttemptState.STOPPING
         (gauges.STUCK_STARTING_S, False, {}),
         (gauges.STUCK_STARTING_S + 1, True, {}),
         (gauges.STUCK_STARTING_S + 1, True, {"secondary_status": "Starting"}),
-        (gauges.STUCK_STARTING_S + 1, True, {"secondary_status": "Downloading"}),
+        (gauges.STUCK_STARTING_S + 1, True, {"secondary_status": "Pending"}),
+        # It has its instances, and large data.
+        (gauges.STUCK_DOWNLOADING_S, False, {"secondary_status": "Downloading"}),
+        (gauges.STUCK_DOWNLOADING_S + 1, True, {"secondary_status": "Downloading"}),
         (gauges.STUCK_STARTING_S + 1, False, {"secondary_status": "Training"}),
         (gauges.STUCK_STARTING_S + 1, False, {"secondary_status": "Uploading"}),
         (gauges.STUCK_STARTING_S + 1, False, {"secondary_status": "Starting", "interruptions": 1}),

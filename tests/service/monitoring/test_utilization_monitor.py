@@ -148,7 +148,7 @@ def test_an_idle_job_is_stopped_only_if_sagemaker_says_that_it_still_trains(
     queue, _ = idle(client)
     asked = Asked(queue.world, said)
     monkeypatch.setattr(queue.world, "training_jobs", asked)
-    assert queue.watch().measures == stops
+    assert len(queue.watch().measures) == stops
     assert asked.questions == 1
     assert ("Underused" in queue.history("a")) is stops
 
@@ -166,7 +166,7 @@ def test_an_idle_job_of_which_sagemaker_does_not_answer_is_checked_in_the_next_r
 
     whole = jobs.describe
     monkeypatch.setattr(jobs, "describe", describe)
-    assert [queue.watch().measures for _ in range(2)] == [0, 1]
+    assert [len(queue.watch().measures) for _ in range(2)] == [0, 1]
 
 
 def test_a_job_that_becomes_idle_late_is_stopped(client: CloudWatchClient) -> None:
@@ -195,9 +195,9 @@ def test_the_next_run_processes_missed_and_early_alarms(client: CloudWatchClient
     queue.watch()
     queue.say(attempt, "ALARM")
     assert not queue.monitor.on_alarm(f"{PREFIX}{attempt}/idle/1"), "it is still warming up"
-    assert queue.watch().measures == 0
+    assert len(queue.watch().measures) == 0
     queue.world.pass_time(UNTIL_IT_IS_WARM_S)
-    assert queue.watch().measures == 1
+    assert len(queue.watch().measures) == 1
     assert queue.world.states("a") == {"a": "stopping"}
 
 
@@ -215,7 +215,7 @@ def test_an_attempt_whose_records_cannot_be_read_keeps_no_other_from_being_watch
     item = queue.world.table.get(key)
     assert item is not None
     queue.world.table.write([Put(item={**item, "schemaVersion": 99})])
-    assert queue.watch().measures == 1
+    assert len(queue.watch().measures) == 1
     assert queue.world.seen("b").job.job_state == "stopping"
 
 
@@ -233,12 +233,12 @@ def test_one_busy_or_silent_host_keeps_a_job_running(client: CloudWatchClient) -
     queue.watch()
     queue.world.pass_time(UNTIL_IT_IS_WARM_S)
     queue.say(attempt, "ALARM", 1, 2)
-    assert queue.watch().measures == 0
+    assert len(queue.watch().measures) == 0
     queue.client.delete_alarms(AlarmNames=[f"{PREFIX}{attempt}/idle/3"])
     assert not queue.monitor.on_alarm(f"{PREFIX}{attempt}/idle/1"), "an alarm that is missing says nothing"
     queue.watch()
     queue.say(attempt, "ALARM", 3)
-    assert queue.watch().measures == 1
+    assert len(queue.watch().measures) == 1
 
 
 def test_an_alarm_of_an_earlier_attempt_stops_no_later_one(client: CloudWatchClient) -> None:
@@ -253,7 +253,7 @@ def test_an_alarm_of_an_earlier_attempt_stops_no_later_one(client: CloudWatchCli
     second = queue.attempt("a")
     assert second != first
     assert not queue.monitor.on_alarm(f"{PREFIX}{first}/idle/1")
-    assert queue.watch().measures == 0
+    assert len(queue.watch().measures) == 0
     assert queue.world.states("a") == {"a": "running"}
     assert queue.names() == [f"{second}/idle/1"]
 
@@ -273,7 +273,7 @@ def test_a_policy_action_is_taken_once_for_repeated_alarms(client: CloudWatchCli
     queue.say(attempt, "ALARM")
     assert queue.monitor.on_alarm(f"{PREFIX}{attempt}/idle/1")
     assert not queue.monitor.on_alarm(f"{PREFIX}{attempt}/idle/1")
-    assert queue.watch().measures == 0
+    assert len(queue.watch().measures) == 0
     assert queue.history("a").count("Underused") == 1
     assert queue.world.states("a") == {"a": "running"}
 
@@ -363,7 +363,7 @@ def test_an_alarm_that_cannot_be_created_does_not_block_others(
 
     monkeypatch.setattr(queue.alarms, "put", refuse)
     report = queue.watch()
-    assert (report.made, report.missing, report.measures) == (0, 1, 1)
+    assert (report.made, report.missing, len(report.measures)) == (0, 1, 1)
 
 
 def refuse_namespace(client: CloudWatchClient, monkeypatch: pytest.MonkeyPatch) -> list[str]:
@@ -466,7 +466,7 @@ def test_an_attempt_that_its_owner_stops_meanwhile_is_left_alone(
         return found
 
     monkeypatch.setattr(queue.alarms, "seen", and_it_stops)
-    assert queue.watch().measures == 0
+    assert len(queue.watch().measures) == 0
     queue.world.tick()
     queue.world.pass_time(600)
     assert queue.world.seen("a").reason.message == "stopped on request"
@@ -487,8 +487,8 @@ def test_an_attempt_that_the_reconciler_changes_at_the_same_time_is_read_again_a
         return found
 
     monkeypatch.setattr(utilization_monitor, "find_attempt", and_it_changes)
-    assert queue.watch().measures == measures
-    assert queue.watch().measures == 1 - measures, "the next run does what this one could not"
+    assert len(queue.watch().measures) == measures
+    assert len(queue.watch().measures) == 1 - measures, "the next run does what this one could not"
     assert queue.world.states("a") == {"a": "stopping"}
 
 

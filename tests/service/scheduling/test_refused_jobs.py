@@ -174,3 +174,20 @@ def test_a_refusal_is_known_although_the_answers_before_and_after_it_are_missing
     assert failed is not None
     assert (failed.count, failed.code, failed.text) == (1, code, "as an administrator wants it")
     assert "as an administrator wants it" in world.seen("a").job.history[-1].reason.message
+
+
+def test_launches_that_were_refused_do_not_make_an_attempt_without_instances_wait_longer() -> None:
+    world = world_of()
+    world.fleet.faults = Faults(quotas={P5: 0})
+    world.submit("big", 9, **LONG)
+    for _ in range(40):
+        minutes(world, 1)
+    failed = world.seen("big").job.failed
+    assert failed is not None
+    assert failed.count >= 3
+    world.fleet.faults = Faults(capacity={P5: 0}, capacity_wait_s=36_000)
+    while world.states("big") == {"big": "pending"}:
+        minutes(world, 1)
+    world.submit("small", 0, **LONG)
+    minutes(world, 10)
+    assert world.states("big") == {"big": "pending"}

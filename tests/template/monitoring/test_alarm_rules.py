@@ -33,8 +33,17 @@ STORIES = [
     # A single lost event is routine for the reconciler.
     ("EventsLostAlarm", [None] * 100 + [2] + [None] * 100, False),
     ("EventsLostAlarm", [1] * 180, True),
-    ("ApiServerErrorsAlarm", [0, 1, 1, 1, 1], False),
-    ("ApiServerErrorsAlarm", [1, 1, 1, 1, 1], True),
+    # Of a burst of calls some are answered 503, and repeated.
+    ("ApiServerErrorsAlarm", [9] * 4, False),
+    ("ApiServerErrorsAlarm", [1] * 10, True),
+    ("ApiServerErrorsAlarm", [0, 1, 1, 1, 1] * 2, False),
+    ("UnexpectedErrorsAlarm", [1], True),
+    # A watch that stops idle jobs now and then does what it is for.
+    ("WatchStopsAlarm", [4] + [None] * 14, False),
+    ("WatchStopsAlarm", [1] * 5, True),
+    # One bad event is tried three times.
+    ("ObserveFunctionErrorsAlarm", [1, 1, None, 1], False),
+    ("ObserveFunctionErrorsAlarm", [1] * 5, True),
     ("GaugesMissingAlarm", [1] * 5 + [None] * 4, False),
     ("GaugesMissingAlarm", [1] * 5 + [None] * 8, True),
     ("PatrolMissingAlarm", [None] * 30 + [1], False),

@@ -5,10 +5,13 @@ from typing import Any
 
 import pytest
 
+from headway_sandbox.local.checkout import Checkout
 from headway_service.observability import metrics as figures
 from headway_service.observability.metrics import NAMESPACE, Metric
 from tests.template.conditions import deployed
 from tests.template.test_functions import FUNCTIONS
+
+RUNBOOK = Checkout.here().root / "docs/how-to/operations.md"
 
 MORE, LESS = "GreaterThanThreshold", "LessThanThreshold"
 ALARMS: dict[str, tuple[str, dict[str, Any], int]] = {
@@ -35,12 +38,20 @@ ALARMS: dict[str, tuple[str, dict[str, Any], int]] = {
     "PatrolMissingAlarm": ("Invocations", {"Ref": "PatrolFunction"}, 1),
     "WatchMissingAlarm": ("Invocations", {"Ref": "WatchFunction"}, 1),
     "ApiServerErrorsAlarm": ("5XXError", {"Ref": "AWS::StackName"}, 4),
+    "UnexpectedErrorsAlarm": ("UnexpectedErrors", {"Ref": "AWS::StackName"}, 0),
+    "WatchStopsAlarm": ("WatchStops", {"Ref": "AWS::StackName"}, 4),
     "ApiSlowAlarm": ("Latency", {"Ref": "AWS::StackName"}, 5000),
     "QueueStalledAlarm": ("Startable", {"Ref": "AWS::StackName"}, 0),
     "UnlaunchableJobsAlarm": ("Unlaunchable", {"Ref": "AWS::StackName"}, 0),
+    "NeglectedAlarm": ("Neglected", {"Ref": "AWS::StackName"}, 0),
     "StuckAttemptsAlarm": ("Stuck", {"Ref": "AWS::StackName"}, 0),
     "CapacityDriftAlarm": ("Drift", {"Ref": "AWS::StackName"}, 0),
     "EventsLostAlarm": ("Unheard", {"Ref": "AWS::StackName"}, 0),
+}
+#: Alarms that compare metrics: what each evaluates.
+COMPARISONS = {
+    "CallsRefusedAlarm": {"Count", "4XXError"},
+    "EventsUnsentAlarm": {"Started", "Invocations"},
 }
 #: Alarms on the sum of several metrics.
 SUMS = {
@@ -55,8 +66,14 @@ VITAL = {
     *("ReconcileFunctionErrorsAlarm", "GaugesMissingAlarm"),
     # AWS launches nothing of somebody: no other alarm tells of it, as all works as it should.
     "UnlaunchableJobsAlarm",
-    # No submission succeeds.
-    "ApiServerErrorsAlarm",
+    # Nor of what only a person can end.
+    "NeglectedAlarm",
+    # Submissions fail: many, or those of one, which are a small share of all calls.
+    *("ApiServerErrorsAlarm", "UnexpectedErrorsAlarm"),
+}
+#: These can't wait until morning. The others are warnings: what they tell of heals, or waits for a person.
+URGENT = VITAL - {
+    *("WakeDeadLettersAlarm", "UnlaunchableJobsAlarm", "NeglectedAlarm", "UnexpectedErrorsAlarm"),
 }
 #: Missing data means that nothing runs, and no other alarm would fire.
 HEARTBEATS = {name for name, (metric, _, _) in ALARMS.items() if metric in {"Invocations", "Measured"}}
@@ -105,6 +122,27 @@ def test_an_alarm_on_a_sum_counts_each_of_its_metrics_over_the_same_time(of_type
     assert total["Expression"] == "SUM(METRICS())" or named == [each["Id"] for each in parts]
 
 
+@pytest.mark.parametrize("name", COMPARISONS)
+def test_an_alarm_on_a_comparison_takes_missing_data_for_0_and_fires_where_it_holds(of_type, name):
+    alarm = of_type("AWS::CloudWatch::Alarm")[name]
+    compared, *parts = alarm["Metrics"]
+    assert (alarm["Threshold"], alarm["ComparisonOperator"]) == (0, MORE)
+    assert compared["Expression"].startswith("IF(")
+    assert {each["MetricStat"]["Metric"]["MetricName"] for each in parts} == COMPARISONS[name]
+    assert len({each["MetricStat"]["Period"] for each in parts}) == 1
+    assert not any(each["ReturnData"] for each in parts)
+    assert set(re.findall(r"\b([a-z]+)\b", compared["Expression"])) == {each["Id"] for each in parts}
+    assert {each["Id"] for each in parts} == set(re.findall(r"FILL\((\w+), 0\)", compared["Expression"]))
+
+
+def test_the_description_of_an_alarm_names_its_entry_in_the_runbook(of_type):
+    entries = re.findall(r"^### (\w+)$", RUNBOOK.read_text("utf-8"), re.MULTILINE)
+    for name, alarm in of_type("AWS::CloudWatch::Alarm").items():
+        entry = name.removesuffix("Alarm")
+        assert alarm["AlarmDescription"].endswith(f". Runbook: docs/how-to/operations.md#{entry.lower()}.")
+        assert entry in entries
+
+
 def test_every_function_has_an_alarm_on_its_errors_and_counts_in_the_one_on_throttles(of_type):
     alarms = of_type("AWS::CloudWatch::Alarm")
     _, *parts = alarms["FunctionsThrottledAlarm"]["Metrics"]
@@ -123,11 +161,13 @@ def test_missing_dynamodb_metrics_are_filled_so_that_their_alarms_recover(of_typ
 
 def test_an_alarm_has_a_description_and_notifies_the_topic_if_there_is_one(of_type):
     alarms = of_type("AWS::CloudWatch::Alarm")
-    assert set(alarms) == set(ALARMS) | set(SUMS)
+    assert set(alarms) == {*ALARMS, *SUMS, *COMPARISONS}
+    any_topic = {"Fn::If": ["HasAlarmTopic", [{"Ref": "AlarmTopicArn"}], {"Ref": "AWS::NoValue"}]}
+    warning_topic = {"Fn::If": ["HasWarningTopic", [{"Ref": "WarningTopicArn"}], any_topic]}
     for name, alarm in alarms.items():
-        told = {"Fn::If": ["HasAlarmTopic", [{"Ref": "AlarmTopicArn"}], {"Ref": "AWS::NoValue"}]}
-        assert alarm["AlarmActions"] == alarm["OKActions"] == told
-        assert alarm["AlarmDescription"].endswith(".")
+        assert alarm["AlarmActions"] == alarm["OKActions"] == (any_topic if name in URGENT else warning_topic)
+        kind = "urgent" if name in URGENT else "warning"
+        assert alarm["AlarmName"] == {"Fn::Sub": f"${{AWS::StackName}}-{kind}-{name.removesuffix('Alarm')}"}
         assert alarm["TreatMissingData"] == ("breaching" if name in HEARTBEATS else "notBreaching")
 
 
@@ -135,7 +175,11 @@ def test_the_vital_alarms_detect_that_no_job_starts_or_is_accepted(template):
     lean = deployed(template)["Resources"]
     assert {name for name, each in lean.items() if each["Type"] == "AWS::CloudWatch::Alarm"} == VITAL
     everything = deployed(template, Alarms="all")["Resources"]
-    assert {name for name, each in everything.items() if each["Type"] == "AWS::CloudWatch::Alarm"} == {*ALARMS, *SUMS}
+    assert {name for name, each in everything.items() if each["Type"] == "AWS::CloudWatch::Alarm"} == {
+        *ALARMS,
+        *SUMS,
+        *COMPARISONS,
+    }
 
 
 def test_every_function_that_runs_each_minute_has_an_alarm_on_missing_runs(of_type):

@@ -96,6 +96,13 @@ class PoolNotFound(RequestError):
     code = "PoolNotFound"
 
 
+class VersionNotFound(RequestError):
+    """No such version of the configuration is recorded."""
+
+    status = HTTPStatus.NOT_FOUND
+    code = "VersionNotFound"
+
+
 class RogueJobNotFound(RequestError):
     """There is no live rogue training job of that name."""
 
@@ -157,6 +164,13 @@ class QueueFull(RequestError):
 
     status = HTTPStatus.CONFLICT
     code = "QueueFull"
+
+
+class OwnerHasJobs(RequestError):
+    """An owner cannot be forgotten while jobs of theirs have not ended; the message names some."""
+
+    status = HTTPStatus.CONFLICT
+    code = "OwnerHasJobs"
 
 
 class RetryLater(RequestError):

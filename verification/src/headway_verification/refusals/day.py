@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from http import HTTPStatus
+from typing import Any
 
 from headway.pool_names import SPOT_SUFFIX
 from headway_sandbox.inprocess.deployment import START_S
 from headway_sandbox.local.checkout import Checkout
 from headway_sandbox.sagemaker.training_job import TrainingJob
-from headway_verification.refusals.alarms import Ring, alarms_of, all_rings
-from headway_verification.refusals.deployment import BUCKET, FUNCTIONS, JOB_TAG, RefusingDeployment
+from headway_service.testing.memory_table import MemoryTable
+from headway_verification.alarms.rings import Ring, all_rings
+from headway_verification.alarms.template import alarms_of
+from headway_verification.refusals.deployment import BUCKET, FUNCTIONS, JOB_TAG, NAMESPACES, RefusingDeployment
 from headway_verification.refusals.figures import Figures, Run, Wanted, figures_of
 from headway_verification.refusals.jobs import submit
 from headway_verification.refusals.states import State
@@ -47,7 +50,7 @@ class Outcome:
 
 def play(state: State) -> Outcome:
     """Play a state from its begin to its end."""
-    deployment = RefusingDeployment(state.document, state.answers, state.s3_call_s)
+    deployment = RefusingDeployment(state.document, MemoryTable(), state.answers, state.s3_call_s)
     deployment.fleet.faults = deployment.fleet.faults.with_changes(state.faults)
     deployment.objects.put(BUCKET, "train/a", b"1")
     # The first runs of a new queue find no pools yet.
@@ -93,7 +96,10 @@ def play(state: State) -> Outcome:
         rings=tuple(
             ring._replace(since_s=ring.since_s - begin_s, until_s=ring.until_s and ring.until_s - begin_s)
             for ring in all_rings(
-                alarms_of(Checkout.here().template(), FUNCTIONS), deployment.samples, begin_s=begin_s, end_s=end_s
+                alarms_of(Checkout.here().template(), namespaces=NAMESPACES, functions=FUNCTIONS),
+                deployment.samples,
+                begin_s=begin_s,
+                end_s=end_s,
             )
         ),
     )
@@ -125,7 +131,7 @@ def _run_of(job: TrainingJob) -> Run:
     )
 
 
-def _why(deployment: RefusingDeployment, job: str) -> str:
+def _why(deployment: RefusingDeployment[Any], job: str) -> str:
     status, answer = deployment.call_api("GET", f"/jobs/{job}")
     if status != HTTPStatus.OK:
         return f"{status} {answer['error']['code']}: {answer['error']['message']}"

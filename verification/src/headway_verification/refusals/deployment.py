@@ -14,13 +14,12 @@ from unittest import mock
 from headway_sandbox.cloudwatch.alarm_evaluation import Metric, Sample, sample
 from headway_sandbox.cloudwatch.embedded_metrics import points
 from headway_sandbox.errors import AwsError
-from headway_sandbox.inprocess.deployment import START_S, SimulatedDeployment
+from headway_sandbox.inprocess.deployment import START_S, SimulatedDeployment, TableT
 from headway_sandbox.inprocess.lambda_functions import ENVIRONMENT, TIMEOUT_S
 from headway_sandbox.inprocess.lambda_loader import event
 from headway_service.ports.objects import ObjectPage
 from headway_service.testing.memory_objects import MemoryObjects
-from headway_service.testing.memory_table import MemoryTable
-from headway_verification.refusals.alarms import FUNCTION, STACK, function_id
+from headway_verification.alarms.template import FUNCTION, STACK, function_id
 from headway_verification.refusals.answers import Answer
 
 JOB_TAG = "headway:job"
@@ -31,6 +30,9 @@ BUCKET = "jobs"
 
 FUNCTIONS = ("api", "schedule", "observe", "reconcile")
 """The functions that run. The others neither launch nor see that nothing is launched."""
+
+NAMESPACES = frozenset({"Headway", "AWS/Lambda"})
+"""The namespaces of which a day has metrics: what the functions print, and their invocations and errors."""
 
 WAKE_S = 1.0
 """From a wake-up to its tick, s. So the gauges of each minute are measured before its tick, as on AWS."""
@@ -77,11 +79,12 @@ class Launch:
     accepted: bool
 
 
-class RefusingDeployment(SimulatedDeployment[MemoryTable]):
+class RefusingDeployment(SimulatedDeployment[TableT]):
     """A queue, driven minute by minute.
 
     Args:
         document: the configuration document.
+        table: the queue's table.
         answers: what SageMaker answers to launches in place of its own answer; the first that fits.
         s3_call_s: how long a call of S3 takes, s.
 
@@ -89,16 +92,20 @@ class RefusingDeployment(SimulatedDeployment[MemoryTable]):
         launches: the calls of CreateTrainingJob.
         samples: what the functions have published, in order of time.
         ticks: how many ticks have run.
+        handled: whether the last event was handled.
         failed_ticks: how many of them failed.
     """
 
-    def __init__(self, document: Mapping[str, Any], answers: Sequence[Answer] = (), s3_call_s: float = 0.0) -> None:
-        super().__init__(MemoryTable(), document)
+    def __init__(
+        self, document: Mapping[str, Any], table: TableT, answers: Sequence[Answer] = (), s3_call_s: float = 0.0
+    ) -> None:
+        super().__init__(table, document)
         self.answers = list(answers)
         self.objects = SlowObjects(self.sleep, s3_call_s)
         self.launches: list[Launch] = []
         self.samples: dict[Metric, list[Sample]] = defaultdict(list)
         self.ticks = 0
+        self.handled = True
         self.failed_ticks = 0
         self._answered: Counter[Answer] = Counter()
         self._minute_s = START_S
@@ -119,26 +126,41 @@ class RefusingDeployment(SimulatedDeployment[MemoryTable]):
             while (due_s := self.fleet.next_due()) is not None and due_s <= next_s:
                 self.now_s = max(self.now_s, due_s)
                 for detail in self.new_events():
-                    self._deliver(detail, 1)
+                    self.deliver(detail, 1)
                 self.run_ticks()
             self.now_s = max(self.now_s, next_s)
             if self.now_s >= self._minute_s + 60:
                 # One run of the functions replaces all that were missed.
                 self._minute_s += (self.now_s - self._minute_s) // 60 * 60
-                self._minute()
+                self.run_minute()
 
-    def _minute(self) -> None:
+    def skip_to_now(self) -> None:
+        """Leave out the functions of the minutes that have passed."""
+        self._minute_s += (self.now_s - self._minute_s) // 60 * 60
+
+    def deliver_again(self) -> None:
+        """Deliver events again whose function has failed."""
         again, self._again = self._again, []
         for detail, deliveries in again:
-            self._deliver(detail, deliveries)
-        self._try("reconcile", event("reconcile"))
+            self.deliver(detail, deliveries)
+
+    def run_minute(self) -> None:
+        """Run the functions of a minute."""
+        self.deliver_again()
+        self.attempt("reconcile", event("reconcile"))
         self.run_ticks()
 
-    def _deliver(self, detail: Mapping[str, Any], deliveries: int) -> None:
+    def deliver(self, detail: Mapping[str, Any], deliveries: int) -> None:
+        """Deliver an event of SageMaker.
+
+        Args:
+            deliveries: how often it was delivered, with this time.
+        """
         if detail["TrainingJobStatus"] == "Completed":
             # As SageMaker writes it; it takes no time of the queue's.
             self.objects.put(BUCKET, f"output/{detail['TrainingJobName']}/output/model.tar.gz", b"model")
-        if not self._try("observe", {**event("observe"), "detail": detail}) and deliveries < MAX_DELIVERIES:
+        self.handled = self.attempt("observe", {**event("observe"), "detail": detail})
+        if not self.handled and deliveries < MAX_DELIVERIES:
             self._again.append((detail, deliveries + 1))
 
     def run_ticks(self) -> None:
@@ -153,20 +175,21 @@ class RefusingDeployment(SimulatedDeployment[MemoryTable]):
             self.wakes.clear()
             self.ticks += 1
             self.now_s += WAKE_S
-            self._try("schedule", event("schedule"))
+            self.attempt("schedule", event("schedule"))
         raise RuntimeError(f"{MAX_TICKS} ticks in a row")
 
-    def _try(self, function: str, payload: Mapping[str, Any]) -> bool:
+    def attempt(self, function: str, payload: Mapping[str, Any]) -> bool:
+        """Invoke a function, and note an error. Returns whether it ended well."""
         try:
             self.invoke(function, payload, TIMEOUT_S[function] * 1000)
         except Exception:  # noqa: BLE001 - Lambda counts any error
-            self._note("AWS/Lambda", "Errors", {FUNCTION: function_id(function)}, 1)
+            self.note("AWS/Lambda", "Errors", {FUNCTION: function_id(function)}, 1)
             return False
         return True
 
     def invoke(self, function: str, payload: Mapping[str, Any], remaining_ms: int = 25_000) -> Any:
         """See :class:`SimulatedDeployment`. The metrics that the handler prints are kept."""
-        self._note("AWS/Lambda", "Invocations", {FUNCTION: function_id(function)}, 1)
+        self.note("AWS/Lambda", "Invocations", {FUNCTION: function_id(function)}, 1)
         printed = io.StringIO()
         named = {**ENVIRONMENT, "POWERTOOLS_SERVICE_NAME": STACK}
         try:
@@ -174,10 +197,15 @@ class RefusingDeployment(SimulatedDeployment[MemoryTable]):
                 return super().invoke(function, payload, remaining_ms)
         finally:
             for line in printed.getvalue().splitlines():
-                for point in points(line):
-                    self._note(point.namespace, point.name, point.dimensions, point.value)
+                self.publish(function, line)
 
-    def _note(self, namespace: str, name: str, dimensions: Mapping[str, str], value: float) -> None:
+    def publish(self, function: str, line: str) -> None:  # noqa: ARG002 - a subclass may lose the lines of a function
+        """Publish the metrics of a line that a function has printed."""
+        for point in points(line):
+            self.note(point.namespace, point.name, point.dimensions, point.value)
+
+    def note(self, namespace: str, name: str, dimensions: Mapping[str, str], value: float) -> None:
+        """Note a value of a metric now."""
         # Lines have the time of this machine.
         self.samples[Metric(namespace, name, frozenset(dimensions.items()))].append(sample(self.now_s, value))
 

@@ -17,7 +17,7 @@ BATCH = 100
 
 IMAGE = f"123456789012.dkr.ecr.eu-west-1.amazonaws.com/train@sha256:{'a' * 64}"
 
-Do = Callable[[RefusingDeployment], None]
+Do = Callable[[RefusingDeployment[Any]], None]
 """What a user, an operator or an accident does at a time of the day."""
 
 
@@ -107,7 +107,7 @@ def several(count: int, name: str, **terms: Any) -> tuple[Job, ...]:
     return tuple(Job(name=f"{name}-{number}", **terms) for number in range(count))
 
 
-def submit(deployment: RefusingDeployment, jobs: Sequence[Job]) -> dict[str, str]:
+def submit(deployment: RefusingDeployment[Any], jobs: Sequence[Job]) -> dict[str, str]:
     """Submit jobs, and return the sentences with which some were refused, by name.
 
     Args:
@@ -138,7 +138,7 @@ def call(method: str, path: str, body: Any = None) -> Do:
         body: the JSON body; None without one.
     """
 
-    def do(deployment: RefusingDeployment) -> None:
+    def do(deployment: RefusingDeployment[Any]) -> None:
         status, answer = deployment.call_api(method, path, body)
         if status >= 300:
             raise RuntimeError(f"{method} {path} was answered by {status}: {answer}")

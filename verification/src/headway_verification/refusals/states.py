@@ -181,7 +181,7 @@ def _six_lost() -> State:
     )
 
 
-def _answers_again(deployment: RefusingDeployment) -> None:
+def _answers_again(deployment: RefusingDeployment[Any]) -> None:
     deployment.answers.clear()
 
 
@@ -246,7 +246,7 @@ def _sweep(count: int, **terms: Any) -> Job:
     return Job(name="sweep", terms={"sweep": grid, "reuse": True}, **terms)
 
 
-def _damaged(key: str, what: str, damage: Callable[[RefusingDeployment], None]) -> State:
+def _damaged(key: str, what: str, damage: Callable[[RefusingDeployment[Any]], None]) -> State:
     """A record is damaged; a job of another pool comes every ten minutes."""
     others = tuple(
         Job(name=f"other-{number}", demand={P4: 1}, at_min=5 + 10 * number, run_h=0.1) for number in range(20)
@@ -263,11 +263,11 @@ def _damaged(key: str, what: str, damage: Callable[[RefusingDeployment], None]) 
     )
 
 
-def _lose_request(deployment: RefusingDeployment) -> None:
+def _lose_request(deployment: RefusingDeployment[Any]) -> None:
     deployment.table.write([Delete(key=request_key("sweep"))])
 
 
-def _rewrite_request(change: Mapping[str, Any], deployment: RefusingDeployment) -> None:
+def _rewrite_request(change: Mapping[str, Any], deployment: RefusingDeployment[Any]) -> None:
     item = deployment.table.get(request_key("sweep")) or {}
     deployment.table.write([Put(item={**item, **change})])
 

@@ -59,7 +59,7 @@ from headway_verification.soak.faults.table import FaultyTable
 from headway_verification.soak.faults.tempers import Temper
 from headway_verification.soak.invariants.idle import IdleWatchedTable
 from headway_verification.soak.invariants.liveness.queue import Liveness
-from headway_verification.soak.invariants.queue import Invariants
+from headway_verification.soak.invariants.queue import Invariants, is_own
 from headway_verification.soak.stream_consumers import Batch, StreamConsumers
 from headway_verification.soak.violations import Violated
 
@@ -174,12 +174,17 @@ class Deployment(SimulatedDeployment[IdleWatchedTable]):
     # ------------------------------------------------------------------------------------------------- the adapters
 
     def _note_answer(self, attempt: str, code: str, text: str) -> None:
+        named = (each for each in self.fleet.jobs(now=self.now_s) if each.name == attempt)
+        if code and any(not is_own(each) for each in named):
+            # It is refused for its name, whatever the code says.
+            return
         self.liveness.launches.answered(attempt, code, self.now_s, text, by=current())
 
     def _note_write(self, keys: Iterable[Key]) -> None:
         for key in keys:
             if key.sk.startswith("attempt#"):
-                self.liveness.launches.written(key.sk.removeprefix("attempt#"), by=current())
+                name, item = key.sk.removeprefix("attempt#"), self.table.get(key)
+                self.liveness.launches.written(name, (item or {}).get("stopCause"), by=current())
 
     def make_table(self) -> Table:
         """See :class:`SimulatedDeployment`."""

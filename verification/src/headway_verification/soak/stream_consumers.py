@@ -188,6 +188,9 @@ class StreamConsumers:
                 self._check_digest(f"digest/{key.sk}")
             if key.sk != "job" or after is None or (before or {}).get("history") == after["history"]:
                 continue
+            if before is not None and before.get("owner") != after.get("owner"):
+                # Its owner is forgotten, of which nobody is told.
+                continue
             name, version = after["jobName"], int(after["version"])
             # Some steps leave the reason of the job as it was.
             code = after["history"][-1]["reason"]["code"]

@@ -8,6 +8,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from botocore.credentials import Credentials
+
+from headway_client.http.api import HeadwayApi
 from headway_sandbox.errors import SandboxError
 from headway_sandbox.local import aws_account
 from headway_sandbox.local.sandbox import Sandbox
@@ -21,6 +24,9 @@ from headway_verification.upgrade.workspace import STACK, Workspace
 
 TABLE = "sagemaker-queue"
 OTHER_TABLE = "sagemaker-queue-2"
+MOVING = "the stack is deleted"
+"""Why the queue is paused before that."""
+
 MOST_SILENCE_S = 60.0
 """The longest time the API may be unavailable while functions are replaced, including the clients' retries."""
 
@@ -184,7 +190,8 @@ class Scenario:
         self._workplace.install(self._plan.new)
 
     def _delete(self) -> None:
-        self._title("sam delete")
+        self._title("sam delete, of a paused queue")
+        self._api().pause(MOVING)
         items = self._stack.items(TABLE)
         deleted = self._workplace.delete()
         self._expect(deleted.status == 0, "sam delete succeeds", deleted)
@@ -218,6 +225,16 @@ class Scenario:
         self._sandbox.use_stack(STACK)
         self._expect(self._stack.items(TABLE) >= items, "the stack has the table with its items", again)
         self._say("a change set with --import-existing-resources imports the table with all jobs")
+        api = self._api()
+        is_paused = all(pool.pause is not None and pool.pause.reason == MOVING for pool in api.capacity().pools)
+        self._expect(is_paused, "it is still paused, so nothing starts or is preempted by the template's pools", again)
+        api.resume()
+        self._say("the pause of before the deletion is still there: nothing has started, until it is resumed")
+
+    def _api(self) -> HeadwayApi:
+        info = self._sandbox.info
+        credentials = Credentials(info.access_key, info.secret_key)
+        return HeadwayApi(self._sandbox.endpoint, region=info.region, credentials=credentials)
 
     # ---------------------------------------------------------------------------------------------------- checking
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import replace
 
 from headway.accounting.days import Period, month_of
 from headway.jobpolicy.rules import tags_in
@@ -13,7 +15,7 @@ from headway_service.accounting.names import Names
 from headway_service.accounting.records import KIND, MARK_KEPT_S, MarkRecord, add_figures
 from headway_service.accounting.run_times import figures_of
 from headway_service.errors import Conflict, RetryLater
-from headway_service.ports.table import MAX_TRANSACTION_WRITES, Table, Write
+from headway_service.ports.table import MAX_TRANSACTION_WRITES, AtLeast, Table, Write
 from headway_service.store import transitions
 from headway_service.store.records.job import JobRecord
 from headway_service.store.repository import find_request, retry_on_conflict
@@ -97,8 +99,10 @@ class Accountant:
         """Let the table forget the request of a job together with the job, in a write that is not in a transaction."""
         if job.expires_at is None or job.expires_at - self._machine_clock() // 1000 <= FORGOTTEN_SOON_S:
             return
+        # A request that was deleted, as its owner is forgotten, must not come back as an item of its expiry alone.
         for write in transitions.expire_request(job, job.expires_at):
-            self._table.write([write])
+            with suppress(Conflict):
+                self._table.write([replace(write, requires=AtLeast("schemaVersion", 0))])
 
     def _missing(self, job: JobRecord) -> list[Contribution]:
         item = self._table.get(MarkRecord.key(job.job_name))

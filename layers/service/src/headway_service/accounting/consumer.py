@@ -14,7 +14,7 @@ from headway_service.feed.read import MAX_EVENTS, EventFilter, FeedReader
 from headway_service.observability.logging import logger
 from headway_service.ports.table import Table
 from headway_service.store.records.feed import FeedEvent
-from headway_service.store.repository import find_job
+from headway_service.store.repository import find_readable_jobs
 
 MAX_JOBS_READ = 500
 """Jobs that have ended, after which no further page is read before they are added to the sums."""
@@ -113,7 +113,10 @@ class UsageConsumer:
 
     def _account(self, names: Sequence[str]) -> int:
         """Returns how many jobs are skipped."""
-        jobs = [job for name in names if (job := find_job(self._table, name)) is not None]
+        jobs, unreadable = find_readable_jobs(self._table, names)
+        skipped = len(unreadable)
+        for name in unreadable:
+            logger.error("a job is not in the sums of usage", extra={"job": name})
         try:
             self._accountant.account(jobs)
         except RetryLater:
@@ -121,8 +124,7 @@ class UsageConsumer:
         except Exception:  # noqa: BLE001 - one job must not keep the sums of the others from being kept
             logger.exception("the sums of several jobs cannot be kept; the jobs are taken one by one")
         else:
-            return 0
-        skipped = 0
+            return skipped
         for job in jobs:
             try:
                 self._accountant.account([job])

@@ -10,7 +10,7 @@ from headway_service.accounting.accountant import Accountant
 from headway_service.ports.table import Table
 from headway_service.store.job_filter import JobFilter
 from headway_service.store.job_listing import list_jobs
-from headway_service.store.repository import find_job
+from headway_service.store.repository import find_readable_jobs
 
 MAX_COMPARED = 50
 """Jobs that one request compares: each is read, and perhaps written, separately."""
@@ -44,5 +44,5 @@ def rebuild(table: Table, accountant: Callable[[], Accountant], token: str | Non
     """
     page, following = list_jobs(table, JobFilter(states=TERMINAL), MAX_COMPARED, token)
     # A listing does not have the ended attempts.
-    jobs = [job for each in page if (job := find_job(table, each.job_name)) is not None]
+    jobs, _ = find_readable_jobs(table, [each.job_name for each in page])
     return RebuildResult(compared=len(jobs), repaired=accountant().account(jobs), token=following)

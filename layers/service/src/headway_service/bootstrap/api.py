@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from headway_service.accounting.repair import UsageRepairer
     from headway_service.dead_letters.redrive import DeadLetters
+    from headway_service.effects.service import ConfigurationEffects
     from headway_service.forecast.service import ForecastService
     from headway_service.jobs.request_changes import RequestChanges
     from headway_service.jobs.rogue_stops import RogueJobStops
@@ -161,6 +162,13 @@ class ApiContainer(UsageContainer, ReuseContainer):
             invocation=self._invocation(remaining_ms),
             region=self.settings.region,
         )
+
+    @property
+    def config_effects(self) -> ConfigurationEffects:
+        """Tells what a configuration would do."""
+        from headway_service.effects.service import ConfigurationEffects
+
+        return ConfigurationEffects(table=self.table, clocks=self.clocks, store=self.store, region=self.settings.region)
 
     @property
     def forecast_service(self) -> ForecastService:

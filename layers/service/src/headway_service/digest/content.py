@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
-from itertools import islice
+from itertools import islice, pairwise
 
 from headway.accounting.histogram import quantile
 from headway.accounting.prices import Cost, Prices
@@ -30,6 +30,13 @@ MAX_JOBS_SHOWN = 5
 MAX_PRICES_SHOWN = 20
 """Prices in a digest."""
 
+COMPARED_FROM = 10
+"""Jobs that started in a week, from which on its waits are compared with those of other weeks."""
+
+GROWTH_PERCENT, LONG_WAIT_S = 125, 3600
+"""Waits grow if nine of ten jobs of each week waited for this part of the time of the week before, and for an hour at
+last."""
+
 _LOOSE_READ = 4 * MAX_JOBS_SHOWN
 """Jobs whose requests are read for advice on their limits."""
 
@@ -45,6 +52,7 @@ class Week:
         first: the first day of the week.
         last: the last one.
         rows: the sums by team.
+        before: those of the two weeks before, the earlier one first.
         wasteful: the jobs that lost the most, with all of their attempts.
         loose: completed jobs that might have run the longest in proportion to their run time, each with the
             MaxRuntimeInSeconds of its request, s.
@@ -55,6 +63,7 @@ class Week:
     first: date
     last: date
     rows: Sequence[UsageRow]
+    before: Sequence[Sequence[UsageRow]]
     wasteful: Sequence[JobRecord]
     loose: Sequence[tuple[ListedJob, int]]
     prices: Prices
@@ -69,7 +78,10 @@ def digest_of(week: Week, now_ms: int) -> WeeklyDigest:
     """
     rows = sorted(week.rows, key=_hours, reverse=True)
     costs = [row.cost(week.prices) for row in rows]
-    teams = tuple(_team(row, cost, row.lost_cost(week.prices)) for row, cost in zip(rows, costs, strict=True))
+    teams = tuple(
+        _team(row, cost, row.lost_cost(week.prices), _waits_before(row.name, week))
+        for row, cost in zip(rows, costs, strict=True)
+    )
     applied = sorted({price for cost in costs for price in cost.prices}, key=lambda each: (each.pool, each.first))
     return WeeklyDigest(
         id=f"digest/{week.day.isoformat()}/1",
@@ -119,7 +131,19 @@ def _hours(row: UsageRow) -> int:
     return sum(row.times(USED).values()) + sum(row.running.used_ms.values())
 
 
-def _team(row: UsageRow, cost: Cost, lost: Cost) -> DigestTeam:
+def _waits_before(team: str, week: Week) -> tuple[Mapping[int, int], ...]:
+    """How long jobs of a team waited in the weeks before, as histograms."""
+    return tuple(next((row.histogram(WAIT) for row in rows if row.name == team), {}) for rows in week.before)
+
+
+def _grow(waits: Sequence[Mapping[int, int]]) -> bool:
+    """Whether waits have grown from each week to the next, so that this is neither chance nor a few jobs."""
+    long_s = [quantile(each, 0.9) or 0.0 for each in waits]
+    enough = all(sum(each.values()) >= COMPARED_FROM for each in waits)
+    return enough and long_s[-1] >= LONG_WAIT_S and all(100 * b >= GROWTH_PERCENT * a > 0 for a, b in pairwise(long_s))
+
+
+def _team(row: UsageRow, cost: Cost, lost: Cost, before: Sequence[Mapping[int, int]]) -> DigestTeam:
     figures, waits = row.figures, row.histogram(WAIT)
     p50, p90 = (quantile(waits, part) for part in (0.5, 0.9))
     return DigestTeam(
@@ -132,6 +156,8 @@ def _team(row: UsageRow, cost: Cost, lost: Cost) -> DigestTeam:
         running_hours=_rounded(sum(row.running.used_ms.values())),
         wait_p50_seconds=None if p50 is None else round(p50),
         wait_p90_seconds=None if p90 is None else round(p90),
+        waits_grow=_grow([*before, waits]),
+        wait_p90_before_seconds=tuple(round(quantile(each, 0.9) or 0) for each in before),
         cost=_amount(cost),
         lost_cost=_amount(lost),
         unpriced_hours=_rounded(sum(cost.unpriced_ms.values())),
@@ -193,7 +219,8 @@ def _sentence(week: Week, teams: Sequence[DigestTeam]) -> str:
     used, lost, running = (
         sum(getattr(each, name) for each in teams) for name in ("used_hours", "lost_hours", "running_hours")
     )
+    growing = ", ".join(f"`{each.team}`" if each.team else "jobs without a team" for each in teams if each.waits_grow)
     return (
         f"{span}, attempts that have ended used {used:.2f} instance hours, {lost:.2f} of them lost, and running ones "
-        f"{running:.2f}"
+        f"{running:.2f}" + (f"; waits grow from week to week for {growing}" if growing else "")
     )

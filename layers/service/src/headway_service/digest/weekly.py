@@ -7,7 +7,7 @@ from datetime import date, timedelta
 
 from headway.accounting.days import begin_ms
 from headway.lifecycle import TERMINAL
-from headway_service.accounting.reader import Step, read_usage_until
+from headway_service.accounting.reader import Step, UsageRow, read_usage, read_usage_until
 from headway_service.config.document import Configuration
 from headway_service.digest.content import Week, digest_of, loosest, most_lost
 from headway_service.errors import Conflict, RetryLater
@@ -19,7 +19,7 @@ from headway_service.store.job_filter import JobFilter
 from headway_service.store.job_listing import MAX_LISTED, list_ended
 from headway_service.store.records.digest import DIGEST_KEPT_S, DigestRecord
 from headway_service.store.records.listed_job import ListedJob
-from headway_service.store.repository import find_job, find_stored_request
+from headway_service.store.repository import find_readable_jobs, find_stored_request
 
 MAX_JOBS_READ = 5000
 """Ended jobs of a week, the newest, among which a digest looks for those that lost the most: 5 MB of the listing."""
@@ -94,16 +94,22 @@ class WeeklyDigests:
             tags=tuple,
         )
         jobs = self._ended(begin_ms(first), begin_ms(day))
-        lost = [find_job(self._table, job.job_name) for job in most_lost(jobs)]
+        lost, _ = find_readable_jobs(self._table, [job.job_name for job in most_lost(jobs)])
         return Week(
             day=day,
             first=first,
             last=last,
             rows=rows,
-            wasteful=[job for job in lost if job is not None],
+            before=[self._sums_before(first, weeks) for weeks in (2, 1)],
+            wasteful=lost,
             loose=[(job, limit_s) for job in loosest(jobs) if (limit_s := self._run_limit_s(job)) is not None],
             prices=prices,
         )
+
+    def _sums_before(self, first: date, weeks: int) -> list[UsageRow]:
+        """The sums by team of an earlier week."""
+        begin = first - timedelta(days=weeks * _DAYS)
+        return read_usage(self._table, "team", begin, begin + timedelta(days=_DAYS - 1), Step.TOTAL)
 
     def _run_limit_s(self, job: ListedJob) -> int | None:
         """The MaxRuntimeInSeconds of the request that a job ran with; None if the table has forgotten it.

@@ -118,6 +118,13 @@ class DigestTeam(_DigestPart):
     running_hours: float = Field(description="Instance hours of attempts that still run.")
     wait_p50_seconds: int | None = Field(description="Half of the jobs waited no longer than this for their start.")
     wait_p90_seconds: int | None = Field(description="Nine of ten did not.")
+    # A digest that was written by an earlier release has neither.
+    wait_p90_before_seconds: tuple[int, ...] = Field(
+        default=(), description="The same of the two weeks before, the earlier one first; 0 if no job started."
+    )
+    waits_grow: bool = Field(
+        default=False, description="Whether waits have grown by a quarter from week to week, to an hour or more."
+    )
     cost: float | None = Field(description="Of the billed hours that have a price; null without.")
     # A digest that was written by an earlier release has none.
     lost_cost: float | None = Field(default=None, description="Its part for what was lost; null if it is not known.")
@@ -185,6 +192,9 @@ def job_event(new: JobRecord, old: JobRecord | None) -> JobChange | None:
         old: the previous record; None for a new one.
     """
     if not new.history or (old is not None and old.history == new.history):
+        return None
+    if old is not None and old.owner != new.owner:
+        # The owner is forgotten, and the history names others less.
         return None
     step = new.history[-1]
     return JobChange(

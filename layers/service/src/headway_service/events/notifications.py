@@ -83,6 +83,9 @@ def _team_line(team: DigestTeam) -> str:
     ]
     if team.wait_p50_seconds is not None:
         parts.append(f"waits {team.wait_p50_seconds} s (half), {team.wait_p90_seconds} s (nine of ten)")
+    if team.waits_grow:
+        before = ", ".join(map(str, team.wait_p90_before_seconds))
+        parts.append(f"waits grow from week to week: nine of ten waited {before} s at most in the weeks before")
     if team.cost is not None:
         lost = f", {team.lost_cost:.2f} of it lost" if team.lost_cost else ""
         parts.append(f"cost {team.cost:.2f}{lost}")

@@ -177,6 +177,22 @@ def build_snapshot(
         heads: gives how many jobs of each queue to read, if no more are of interest than that.
     """
     ledger = read_ledger_for_display(table).in_training_time(now_ms, machine_ms)
+    return snapshot_of(table, ledger, now_ms, policy, also, heads)
+
+
+def snapshot_of(
+    table: Table,
+    ledger: Ledger,
+    now_ms: int,
+    policy: Policy,
+    also: Iterable[ListedJob] = (),
+    heads: Callable[[Ledger], int] | None = None,
+) -> ForecastSnapshot:
+    """Read the queues to forecast from, as they are on a ledger.
+
+    Args:
+        ledger: in training time; see :func:`build_snapshot` for all others.
+    """
     queues = [(pool.pool, team) for pool in ledger.pools for team in ledger.queue_teams]
 
     def count(queue: _Queue, limit: int) -> int:

@@ -1,6 +1,6 @@
 """Gauges of the queue: waiting jobs, instances in use, and what does not progress.
 
-Pure except for :func:`gauges` and :func:`startable_jobs`, which read the table.
+Pure except for :func:`gauges` and :func:`next_decision`, which read the table.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from headway.refusals import is_unlaunchable
 from headway.scheduling.alternatives import chosen
 from headway.vectors import total
 from headway_service.errors import RetryLater
+from headway_service.monitoring.neglected import neglected, neglected_figures
 from headway_service.monitoring.queue_depth import Backlog, backlogs
 from headway_service.monitoring.unlaunchable import UnlaunchableJob, unlaunchable_jobs
 from headway_service.observability import metrics
@@ -22,7 +23,7 @@ from headway_service.observability.metrics import MetricValue
 from headway_service.pools.apply_config import find_applied
 from headway_service.ports.table import Table
 from headway_service.sagemaker_api.status import STARTING
-from headway_service.scheduling.decide import decide
+from headway_service.scheduling.decide import Decided, decide
 from headway_service.store.ledger import Ledger
 from headway_service.store.records.capacity.attempt import AttemptRecord
 from headway_service.tracking.attempt_checks import round_s
@@ -32,6 +33,9 @@ STUCK_LAUNCHING_S = 900
 
 STUCK_STARTING_S = 3600
 """An accepted attempt that does not train after this time is stuck, such as for lack of capacity or a large image."""
+
+STUCK_DOWNLOADING_S = 21_600
+"""The same for one that has its instances, and downloads its data or image to them: that may take hours."""
 
 STUCK_STOPPING_S = 1800
 """An attempt that has not ended this long after the decision to stop it is stuck: it has 120 s, and then uploads."""
@@ -54,16 +58,19 @@ def gauges(table: Table, ledger: Ledger, now_ms: int, machine_ms: int, after_s: 
     in_training_time = ledger.in_training_time(now_ms, machine_ms)
     try:
         queues = list(backlogs(table, ledger))
-        startable = startable_jobs(table, in_training_time, queues, now_ms)
+        decided = next_decision(table, in_training_time, queues, now_ms)
         unlaunchable = unlaunchable_jobs(table, in_training_time, queues, now_ms)
     except RetryLater as error:
         logger.warning("no gauges this time", extra={"error": str(error)})
         return []
+    startable = startable_jobs(decided, now_ms)
+    left = list(neglected(in_training_time, queues, None if decided is None else decided.snapshot, now_ms))
     stuck = stuck_attempts(ledger.attempts, now_ms, machine_ms)
     drift = drift_by_pool(ledger, machine_ms, after_s)
     for what, names in (
         ("jobs could start now", startable),
         ("jobs are unlaunchable", [f"{each.name}: {each.code}" for each in unlaunchable]),
+        ("states wait for a person", [f"{each.name}: {each.code}" for each in left]),
         ("attempts are stuck", [each.attempt_name for each in stuck]),
         ("the ledger and SageMaker differ", list(drift)),
     ):
@@ -73,6 +80,7 @@ def gauges(table: Table, ledger: Ledger, now_ms: int, machine_ms: int, after_s: 
         *pool_figures(ledger, queues, now_ms),
         *team_figures(ledger, queues, now_ms),
         *unlaunchable_figures(unlaunchable),
+        *neglected_figures(left),
         metrics.STARTABLE.of(len(startable)),
         metrics.STUCK.of(len(stuck)),
         metrics.DRIFT.of(sum(drift.values())),
@@ -131,14 +139,10 @@ def unlaunchable_figures(jobs: Collection[UnlaunchableJob]) -> Iterator[MetricVa
         yield metrics.UNLAUNCHABLE_BY_CODE.of(count, code)
 
 
-def startable_jobs(table: Table, ledger: Ledger, queues: Collection[Backlog], now_ms: int) -> list[str]:
-    """Waiting jobs that a decision would start now. The next tick should start them.
+def next_decision(table: Table, ledger: Ledger, queues: Collection[Backlog], now_ms: int) -> Decided | None:
+    """What a decision would do now, with pauses, back-offs, team limits and reserved starts.
 
-    Those that are unlaunchable do not count: of many, one is due for a further try in most minutes, so that
-    nothing stands.
-
-    This runs the decision itself, with pauses, back-offs, team limits and reserved starts. It reads nothing if no job
-    waits for a pool with free or reserved instances.
+    It reads nothing if no job waits for a pool with free or reserved instances: then it is None.
 
     Args:
         ledger: the ledger as just read.
@@ -146,9 +150,20 @@ def startable_jobs(table: Table, ledger: Ledger, queues: Collection[Backlog], no
     """
     usable = {pool.pool for pool in ledger.pools if pool.free > 0} | total(e.demand for e in ledger.reservations).keys()
     force = find_applied(table) if any(each.pool in usable for each in queues) else None
-    if force is None:
+    return None if force is None else decide(table, ledger, now_ms, policy=force.configuration.policy())
+
+
+def startable_jobs(decided: Decided | None, now_ms: int) -> list[str]:
+    """Waiting jobs that a decision would start now. The next tick should start them.
+
+    Those that are unlaunchable do not count: of many, one is due for a further try in most minutes, so that
+    nothing stands.
+
+    Args:
+        decided: see :func:`next_decision`.
+    """
+    if decided is None:
         return []
-    decided = decide(table, ledger, now_ms, policy=force.configuration.policy())
     waiting = {job.name: job for job in decided.snapshot.waiting}
     starts = [action for action in decided.plan.actions if isinstance(action, Start)]
     return [each.job for each in starts if not is_unlaunchable(chosen(waiting[each.job], each.demand).failed, now_ms)]
@@ -206,7 +221,8 @@ def _is_stuck(attempt: AttemptRecord, now_ms: int, machine_ms: int) -> bool:
         return (machine_ms - attempt.seen_ms) / 1000 > STUCK_LAUNCHING_S
     # An interrupted spot job starts again when SageMaker has capacity, so it does not count as stuck.
     starts = attempt.secondary_status is None or attempt.secondary_status in STARTING
-    return starts and not attempt.interruptions and (now_ms - attempt.since_ms) / 1000 > STUCK_STARTING_S
+    limit_s = STUCK_DOWNLOADING_S if attempt.is_provisioned else STUCK_STARTING_S
+    return starts and not attempt.interruptions and (now_ms - attempt.since_ms) / 1000 > limit_s
 
 
 def _longest_s(queues: Iterable[Backlog], now_ms: int) -> float:

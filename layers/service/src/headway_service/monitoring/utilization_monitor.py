@@ -26,6 +26,7 @@ from headway_service.ports.table import Table
 from headway_service.ports.training_jobs import TrainingJobs
 from headway_service.store import policy_actions, transitions
 from headway_service.store.ledger import Ledger
+from headway_service.store.policy_actions import PolicyAction
 from headway_service.store.records.capacity.attempt import AttemptRecord
 from headway_service.store.repository import find_attempt, find_job, find_request_of, retry_on_conflict
 from headway_service.tracking.training_check import still_trains
@@ -51,13 +52,13 @@ class MonitorReport:
         made: alarms made or changed.
         removed: alarms removed.
         missing: alarms that are wanted and not there yet, or that CloudWatch refuses.
-        measures: attempts that the policy was applied to.
+        measures: what the policy did about attempts.
     """
 
     made: int
     removed: int
     missing: int
-    measures: int
+    measures: Sequence[PolicyAction]
 
 
 class UtilizationMonitor:
@@ -106,7 +107,7 @@ class UtilizationMonitor:
         for attempt in sorted(training, key=lambda each: (each.since_ms, each.attempt_name)):
             wanted |= {alarm: None for each in covered[attempt.attempt_name] for alarm in each.alarms}
         if not wanted and self._is_idle():
-            return MonitorReport(made=0, removed=0, missing=0, measures=0)
+            return MonitorReport(made=0, removed=0, missing=0, measures=())
         # Until this run has found that there are none: it may be interrupted after it has made some.
         self._none_there_ms = None
         there = self._alarms.seen()
@@ -114,7 +115,8 @@ class UtilizationMonitor:
             self._none_there_ms = self._clocks.machine_ms()
         # First, whatever becomes of the rest of this run: an alarm is reported once, and a lost report is not repeated.
         firing = {each.alarm for each in there if each.firing and each.alarm is not None}
-        taken = sum(self._judge(attempt, covered[attempt.attempt_name], firing) for attempt in training)
+        judged = [self._judge(attempt, covered[attempt.attempt_name], firing) for attempt in training]
+        taken = [action for action in judged if action is not None]
         left_over = [each.name for each in there if each.alarm not in wanted]
         self._alarms.delete(left_over)
         known = {each.alarm for each in there}
@@ -124,11 +126,13 @@ class UtilizationMonitor:
         made = len(missing) - len(left)
         report = MonitorReport(made=made, removed=len(left_over), missing=len(left), measures=taken)
         lacking = sorted({alarm.attempt for alarm in left})[:_MAX_NAMED]
-        logger.info("watched", extra={"made": made, "removed": len(left_over), "measures": taken, "lacking": lacking})
+        logger.info(
+            "watched", extra={"made": made, "removed": len(left_over), "measures": len(taken), "lacking": lacking}
+        )
         return report
 
-    def on_alarm(self, alarm_name: str) -> bool:
-        """Apply the policy to the attempt of an alarm that is reported to fire. Returns whether there was an action.
+    def on_alarm(self, alarm_name: str) -> PolicyAction | None:
+        """Apply the policy to the attempt of an alarm that is reported to fire. Returns what it did, if anything.
 
         Raises:
             RetryLater: the table or CloudWatch is unavailable; the call may be repeated.
@@ -137,7 +141,7 @@ class UtilizationMonitor:
         attempt = find_attempt(self._table, name) if name else None
         if attempt is None or not _trains(attempt):
             logger.info("an alarm on an attempt that does not train", extra={"alarm": alarm_name})
-            return False
+            return None
         firing = {each.alarm for each in self._alarms.seen(attempt.attempt_name) if each.firing and each.alarm}
         return self._judge(attempt, self._coverage(attempt, self._configuration()), firing)
 
@@ -169,15 +173,17 @@ class UtilizationMonitor:
                 logger.error("the alarms of a watch are refused", extra={**told, "error": str(error)})
         return left
 
-    def _judge(self, attempt: AttemptRecord, covered: Iterable[Coverage], firing: Collection[Alarm]) -> bool:
-        """Apply the policy to an attempt whose alarms fire. Returns whether there was an action."""
+    def _judge(
+        self, attempt: AttemptRecord, covered: Iterable[Coverage], firing: Collection[Alarm]
+    ) -> PolicyAction | None:
+        """Apply the policy to an attempt whose alarms fire. Returns what it did, if anything."""
         underused = [each.watch for each in covered if each.is_underused(firing)]
         if not underused:
-            return False
+            return None
 
-        def act() -> bool:
+        def act() -> PolicyAction | None:
             found = find_attempt(self._table, attempt.attempt_name)
-            return found is not None and _trains(found) and self._act(found, underused)
+            return self._act(found, underused) if found is not None and _trains(found) else None
 
         try:
             # The reconciler, which runs once a minute too, may change the attempt at the same time in each minute.
@@ -185,10 +191,10 @@ class UtilizationMonitor:
         except (Conflict, UnreadableRecord) as error:
             # The next run checks it again.
             logger.warning("not judged now", extra={"attempt": attempt.attempt_name, "error": str(error)})
-            return False
+            return None
 
-    def _act(self, attempt: AttemptRecord, underused: Iterable[UtilizationRule]) -> bool:
-        """Apply the first of some watches that has an action left. Returns whether there was an action.
+    def _act(self, attempt: AttemptRecord, underused: Iterable[UtilizationRule]) -> PolicyAction | None:
+        """Apply the first of some watches that has an action left. Returns it, if there was one.
 
         Args:
             attempt: an attempt that trains.
@@ -204,12 +210,12 @@ class UtilizationMonitor:
                 continue
             job = find_job(self._table, attempt.job_name)
             if job is None or job.live_attempt != attempt.attempt_name:
-                return False
+                return None
             action = policy_actions.on_underuse(job, attempt, watch)
             if action is None:
                 continue
             if not still_trains(self._training_jobs(), attempt.attempt_name):
-                return False
+                return None
             self._table.write(transitions.apply_policy_action(job, attempt, action, now_ms))
             logger.info(
                 "a measure was taken",
@@ -217,8 +223,8 @@ class UtilizationMonitor:
             )
             if action.cause is not None:
                 self._wake(f"{attempt.attempt_name} is to stop")
-            return True
-        return False
+            return action
+        return None
 
     def _coverage(self, attempt: AttemptRecord, configuration: Configuration) -> tuple[Coverage, ...]:
         try:

@@ -6,17 +6,36 @@ have the dimension ``service``, the stack; some have one more. ``docs/how-to/ope
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Literal
 
 from aws_lambda_powertools.metrics import MetricUnit
 
 from headway.lifecycle import WAITING, JobTrigger
+from headway_service.store.policy_actions import PolicyAction
 from headway_service.store.records.job import JobRecord
 
 NAMESPACE = "Headway"
 """Where CloudWatch keeps them."""
+
+
+class Neglect(StrEnum):
+    """The kinds of states that wait for a person."""
+
+    #: The stored configuration is not in force.
+    CONFIGURATION = "ConfigurationInvalid"
+    #: A pool is paused for long.
+    PAUSE = "PauseForgotten"
+    #: Jobs wait for a training plan that is over, or that the queue cannot use.
+    PLAN = "PlanGone"
+    #: Rogue training jobs fill a pool for which jobs wait.
+    ROGUES = "RoguesFillPool"
+    #: A job demands more than it can ever get.
+    NEVER_STARTS = "NeverStarts"
+    #: No event tells of the training jobs of the queue.
+    NO_EVENTS = "NoEvents"
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +97,13 @@ STUCK = Metric("Stuck")
 DRIFT = Metric("Drift")
 UNHEARD = Metric("Unheard")
 MEASURED = Metric("Measured")
+NEGLECTED = Metric("Neglected")
+NEGLECTED_BY_CODE = Metric("Neglected", by="code")
 
 UNWATCHED = Metric("Unwatched")
 MEASURES = Metric("Measures")
+WATCH_STOPS = Metric("WatchStops")
+UNEXPECTED = Metric("UnexpectedErrors")
 UNTOLD = Metric("Untold")
 UNACCOUNTED = Metric("Unaccounted")
 
@@ -97,6 +120,11 @@ OUTCOMES: Mapping[JobTrigger, str] = {
 def is_published(figure: MetricValue) -> bool:
     """Whether a figure is worth its price."""
     return figure.value != 0 or figure.metric.noughts
+
+
+def measures(actions: Collection[PolicyAction]) -> list[MetricValue]:
+    """What watches did about running jobs."""
+    return [MEASURES.of(len(actions)), WATCH_STOPS.of(sum(action.cause is not None for action in actions))]
 
 
 def ended(trigger: JobTrigger) -> MetricValue:

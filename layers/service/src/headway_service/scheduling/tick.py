@@ -21,9 +21,11 @@ from headway_service.launching.executor import Executor
 from headway_service.launching.intents import Intents
 from headway_service.launching.launcher import Launcher
 from headway_service.launching.report import TickReport
+from headway_service.observability import metrics
 from headway_service.observability.emf import record
 from headway_service.observability.isolation import Isolation, Outcome
 from headway_service.observability.logging import logger
+from headway_service.observability.metrics import Neglect
 from headway_service.pools.apply_config import EffectiveConfig, apply_configuration
 from headway_service.ports.config_store import ConfigurationStore
 from headway_service.ports.table import Table
@@ -31,7 +33,7 @@ from headway_service.reuse.entry import ReuseEntry
 from headway_service.scheduling.chores import Chores
 from headway_service.scheduling.decide import decide
 from headway_service.scheduling.dependants import DependantNotifier
-from headway_service.scheduling.giving_up import give_up, given_up
+from headway_service.scheduling.giving_up import MAX_GIVEN_UP, give_up, given_up
 from headway_service.scheduling.unread_jobs import search_unread
 from headway_service.store.cut_queue import CutQueue
 from headway_service.store.ledger import Ledger, read_ledger
@@ -94,6 +96,8 @@ class Scheduler:
             report=report,
             isolation=isolation,
         )
+        if in_force.problem is not None:
+            executor.figures += [metrics.NEGLECTED.of(1), metrics.NEGLECTED_BY_CODE.of(1, Neglect.CONFIGURATION)]
         chores = self._chores(in_force, executor, isolation)
         searched = False
         try:
@@ -210,7 +214,7 @@ class Scheduler:
         """End jobs that only their own requests have kept from starting for too long. Returns whether one ended."""
         now_ms, expires_at = self._clocks.training_ms(), self._clocks.machine_ms() // 1000 + self._retention_s
         ended = False
-        for name, failed in given_up(decision.waiting.values(), after_ms, now_ms):
+        for name, failed in given_up(decision.waiting.values(), after_ms, now_ms)[:MAX_GIVEN_UP]:
             if not executor.has_time():
                 break
             end = partial(

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from headway.errors import HeadwayError
 from headway.sweeps import member_name, parse_member
-from headway_service.errors import Conflict, JobNotFound, PoolNotFound
+from headway_service.errors import Conflict, JobNotFound, NewerSchema, PoolNotFound, UnreadableRecord
 from headway_service.ports.table import Item, Key, Table
 from headway_service.store.records.base import Record
 from headway_service.store.records.capacity.attempt import AttemptRecord, GivenUpRecord
@@ -68,6 +68,27 @@ def find_job(table: Table, name: str) -> JobRecord | None:
         name: the name of the job.
     """
     return _find(table, JobRecord, JobRecord.key(name))
+
+
+def find_readable_jobs(table: Table, names: Sequence[str]) -> tuple[list[JobRecord], list[str]]:
+    """The jobs of these names that exist, and the names of those that are damaged, which concerns no other job.
+
+    Raises:
+        NewerSchema: one was written by newer code.
+    """
+    found: list[JobRecord] = []
+    unreadable: list[str] = []
+    for name in names:
+        try:
+            job = find_job(table, name)
+        except NewerSchema:
+            # Newer code reads it: nothing may pass it by.
+            raise
+        except UnreadableRecord:
+            unreadable.append(name)
+        else:
+            found += [job] if job is not None else []
+    return found, unreadable
 
 
 def find_job_items(table: Table, names: Sequence[str]) -> dict[str, Item]:

@@ -39,8 +39,8 @@ def test_a_refusal_counts_if_its_invocation_has_written_anything_of_the_attempt_
     history, invocations = LaunchHistory(), {"one": object(), "another": object()}
     history.update(ATTEMPTS, (), 0)
     history.answered("a", "AccessDeniedException", 0, by=invocations["one"])
-    history.written("a", by=invocations[by])
-    history.written("a", by=invocations["another"])
+    history.written("a", None, by=invocations[by])
+    history.written("a", None, by=invocations["another"])
     history.update({}, (), 1)
     assert len([*history.failed("a")]) == count
 
@@ -49,7 +49,7 @@ def test_an_accepted_launch_is_followed_whoever_writes() -> None:
     history = LaunchHistory()
     history.update(ATTEMPTS, (), 0)
     history.answered("a", "", 0, by=object())
-    history.written("a", by=object())
+    history.written("a", None, by=object())
     ended = training_job(created=0.0, status="Stopped", modified=TOO_LONG_S)
     history.update({}, [ended], TOO_LONG_S)
     assert len([*history.failed("a")]) == 1
@@ -89,11 +89,23 @@ def test_a_refusal_counts_once_the_table_shows_it() -> None:
     assert history.all_failed
 
 
-def test_a_refusal_of_an_attempt_that_is_to_stop_is_open() -> None:
+@pytest.mark.parametrize(("cause", "count"), [("preemption", 0), ("no-instances", 1)])
+def test_a_refusal_of_an_attempt_that_is_to_stop_for_another_reason_is_open(cause: str, count: int) -> None:
     history = LaunchHistory()
-    history.update({"a": {**ATTEMPTS["a"], "stopCause": "preempted"}}, (), 0)
+    history.update(ATTEMPTS, (), 0)
     history.answered("a", "AccessDeniedException", 0)
+    history.written("a", cause, by=None)
     history.update({}, (), 1)
+    assert len([*history.failed("a")]) == count
+
+
+def test_an_attempt_that_is_stopped_and_ends_at_one_moment_is_open() -> None:
+    history = LaunchHistory()
+    history.update(ATTEMPTS, (), 0)
+    history.answered("a", "", 0)
+    history.written("a", "preemption", by=object())
+    history.written("a", None, by=object())
+    history.update({}, [training_job(status="Failed", failure_reason="CapacityError: no instances")], 1)
     assert not history.all_failed
 
 
@@ -189,3 +201,14 @@ def test_a_job_that_begins_again_has_no_failed_launches(job: str, is_left: bool)
     history = refused(2)
     history.begin_again(job)
     assert bool(history.all_failed) is is_left
+
+
+@pytest.mark.parametrize(("pool", "count"), [("ml.p5.48xlarge", 1), ("ml.p5.48xlarge.plan.spring", 0)])
+def test_a_launch_that_was_accepted_before_its_plan_lost_instances_is_open(pool: str, count: int) -> None:
+    history = LaunchHistory()
+    history.resized({pool: 2})
+    history.update({"a": {**ATTEMPTS["a"], "demand": {pool: 1}}}, (), 0)
+    history.answered("a", "", 0)
+    history.resized({pool: 0})
+    history.update({}, [training_job(status="Failed", failure_reason="CapacityError: no instances")], 1)
+    assert len([*history.failed("a")]) == count

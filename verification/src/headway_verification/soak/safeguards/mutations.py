@@ -212,11 +212,11 @@ def _alarm_not_read_again() -> Patch:
     """An alarm message is acted on without reading the alarm, however old it is."""
     whole = utilization_monitor.UtilizationMonitor._judge
 
-    def on_alarm(self: Any, alarm_name: str) -> bool:
+    def on_alarm(self: Any, alarm_name: str) -> Any:
         item = self._table.get(AttemptRecord.key(self._alarms.attempt_of(alarm_name)))
         attempt = AttemptRecord.parse(item) if item else None
         if attempt is None or attempt.attempt_state is not AttemptState.LIVE:
-            return False
+            return None
         covered = self._coverage(attempt, self._configuration())
         return whole(self, attempt, covered, {alarm for each in covered for alarm in each.alarms})
 

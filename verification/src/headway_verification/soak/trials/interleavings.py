@@ -48,6 +48,7 @@ from headway_verification.soak.trials.steps import (
     deliver_end,
     deliver_events,
     edit_parameter,
+    forget,
     hide_training_jobs,
     keep_alive,
     leave_running,
@@ -213,6 +214,10 @@ INTERLEAVINGS: dict[str, Interleaving] = {
         ),
         rival=deliver_changes(1, 2),
         meanwhile=run_steps(),
+    ),
+    "two calls that forget an owner": _interleaving("an owner is forgotten", forget("forget:")),
+    "an event that comes late, and the reconciler": _interleaving(
+        "an event comes after SageMaker was asked", wait(400), reconcile
     ),
     "two runs that add to the sums of usage": Interleaving(
         situation=SITUATIONS[_ACCOUNTED], rival=reconcile, meanwhile=run_steps()

@@ -46,10 +46,12 @@ from headway_verification.soak.trials.steps import (
     deliver_changes,
     deliver_end,
     deliver_events,
+    deliver_last_event,
     deny_launches,
     drop_events,
     edit_pools,
     exhaust_capacity,
+    forget,
     interrupt_spot,
     patrol,
     publish_changes,
@@ -558,6 +560,12 @@ SITUATIONS: dict[str, Scenario] = {
     "a second figure of the sums is too much": Scenario(
         prepare=run_steps(count_too_much("w.8"), count_too_much("w.9"), wait(100_000), repair("w.8", 0)),
         begin=repair("w.9", 1),
+    ),
+    "an owner is forgotten": Scenario(
+        prepare=run_steps(submit("a"), ask("DELETE", "/jobs/a"), tick, forget("")), begin=forget("forget:")
+    ),
+    "an event comes after SageMaker was asked": Scenario(
+        prepare=run_steps(submit("a"), tick, wait(400), reconcile), begin=deliver_last_event
     ),
     "a digest is due": Scenario(prepare=run_steps(DIGEST_DUE, submit("a"), ask("DELETE", "/jobs/a")), begin=reconcile),
     "a training plan is described": Scenario(prepare=run_steps(sell_plan(), FOLLOWS), begin=reconcile),

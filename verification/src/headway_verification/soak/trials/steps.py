@@ -303,6 +303,17 @@ def ask(method: str, path: str, body: Any = None) -> Begin:
     return lambda queue: queue.ask(method, path, body)
 
 
+def forget(token: str) -> Begin:
+    """Forget the caller of all other steps.
+
+    Args:
+        token: where to continue; empty to begin.
+    """
+    owner = event("api-submit")["requestContext"]["identity"]["userArn"]
+    query = {"nextToken": [token]} if token else None
+    return lambda queue: queue.ask("POST", "/forget", {"owner": owner}, query=query)
+
+
 def configure(sizes: Mapping[str, int], teams: Mapping[str, Any] | None = None, **rules: Any) -> Begin:
     """Replace the configuration unconditionally.
 
@@ -478,6 +489,15 @@ def tick_with_refused_launch(queue: Deployment) -> Process:
 
     queue.faults.planned = first
     return tick(queue)
+
+
+def deliver_last_event(queue: Deployment) -> Process:
+    """Deliver the last event that is due, after all others."""
+    process = queue.deliver_event()
+    while queue.has_events:
+        queue.finish(process)
+        process = queue.deliver_event()
+    return process
 
 
 def deliver_events(queue: Deployment) -> None:

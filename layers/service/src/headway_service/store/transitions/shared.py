@@ -169,7 +169,7 @@ def leave_queue(job: JobRecord) -> list[Write]:
     return [Delete(key=key) for key in job.queue_keys()]
 
 
-def expire_request(job: JobRecord, expires_at: int, *, filled: str | None = None) -> list[Write]:
+def expire_request(job: JobRecord, expires_at: int, *, filled: str | None = None) -> list[Update]:
     """Let the table forget the request of a job that has ended; that of a member is kept with its array.
 
     Args:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from headway_verification.soak.violations import require
 
 MOST_IN_A_ROW = 3
-"""Ticks in a row that may end without a decision while faults are injected, as others change the queue as fast; and
-that may fail, or be cut by the end of their invocations, while none are."""
+"""Ticks in a row, none of which fails, that may end without a decision while faults are injected, as others change the
+queue as fast; and that may fail, or be cut by the end of their invocations, while none are."""
 
 MOST_DELAY_S = 10.0
 """For how long faults may delay the calls of a tick that has to make a decision: the rest of its time suffices."""
@@ -46,5 +46,7 @@ class DecisionInvariants:
         Raises:
             Violated: it is one of too many in a row, and no faults are injected.
         """
+        # It may have failed while it carried a decision out.
+        self._undecided = 0
         self._failed += 1
         require(not self.is_calm or self._failed <= MOST_IN_A_ROW, f"{self._failed} ticks in a row failed")

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from headway.pool_names import is_of_plan
 from headway_sandbox.sagemaker.training_job import TrainingJob
 from headway_service.store.records.capacity.attempt import StopCause
 
@@ -118,13 +119,17 @@ class LaunchHistory:
                 job=job, demand=demand, since_s=since_s, at_s=now_s, is_refused=bool(code), may_lag=may_lag, by=by
             )
 
-    def written(self, attempt: str, by: object) -> None:
+    def written(self, attempt: str, stop_cause: str | None, by: object) -> None:
         """An attempt was changed in the table. A refusal that its invocation did not write down before is lost.
 
         Args:
             attempt: its name.
+            stop_cause: why it is to stop from then on; None if it is not, or is not in the table any more.
             by: the invocation that has changed it.
         """
+        # Seen here, as it may end at the same moment.
+        if stop_cause not in {None, StopCause.NO_INSTANCES}:
+            self._stopped.add(attempt)
         launch = self._open.get(attempt)
         if launch is None or not launch.is_refused or launch.is_known:
             return
@@ -140,7 +145,7 @@ class LaunchHistory:
     def resized(self, sizes: Mapping[str, int]) -> None:
         """Forget what failed in pools that have another size than before: it tells nothing about a launch now.
 
-        Nor does what is refused already, and comes into the table only now.
+        Nor does what is refused already, and comes into the table only now, or has lost the instances of a plan.
 
         Args:
             sizes: the size of each pool.
@@ -151,7 +156,7 @@ class LaunchHistory:
         self._open = {
             attempt: each
             for attempt, each in self._open.items()
-            if not each.is_refused or changed.isdisjoint(each.demand)
+            if changed.isdisjoint(each.demand) or not (each.is_refused or any(map(is_of_plan, each.demand)))
         }
 
     def update(self, attempts: _Items, training_jobs: Iterable[TrainingJob], now_s: float) -> None:
@@ -164,10 +169,6 @@ class LaunchHistory:
         self._attempts.update(
             (name, (each["jobName"], each["demand"], each["sinceMs"] / 1000)) for name, each in attempts.items()
         )
-        stopped = (
-            name for name, each in attempts.items() if each.get("stopCause") not in {None, StopCause.NO_INSTANCES}
-        )
-        self._stopped.update(stopped)
         if not self._open:
             return
         shown = {each.name: each for each in training_jobs}
