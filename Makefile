@@ -210,6 +210,10 @@ crowds: .venv/.made ## make many of each thing that users may create, and show w
 fleets: .venv/.made ## let 300 to 5,000 JOBS run, with slow calls of SageMaker, and show what each run of the reconciler does, for MINUTES
 	$(VENV)/python -m headway_verification.fleets $(if $(JOBS),--jobs $(JOBS)) $(if $(MINUTES),--minutes $(MINUTES))
 
+.PHONY: test-operations
+test-operations: .venv/.made ## play the states in which each alarm has to ring, and healthy ones; ONLY=text selects some
+	$(VENV)/python -m headway_verification.operations $(if $(ONLY),--only "$(ONLY)")
+
 .PHONY: mutants
 mutants: .envs/mutants/.made ## mutate the code that keeps the promises, and report mutants that no test kills; MODULE=tick, MUTANTS=--report
 	.envs/mutants/bin/python -m tests.mutants.run $(MODULE) $(MUTANTS)

@@ -90,7 +90,7 @@ def idle_minute() -> tuple[Use, int]:
     for _ in range(IDLE_MINUTES):
         world.pass_time(60)
         world.minute()
-    minute = _times(_use_of(world), 1 / IDLE_MINUTES)
+    minute = _times(use_of(world), 1 / IDLE_MINUTES)
     minute["SQS requests"] += POLLS_A_MINUTE
     return minute, len(world.metrics)
 
@@ -143,7 +143,7 @@ def jobs(number: int, **settings: Any) -> Use:
     world.first_hour()
     world.reset()
     _live(world, number)
-    return _use_of(world)
+    return use_of(world)
 
 
 def itemized(number: int) -> dict[str, float]:
@@ -171,7 +171,7 @@ def preemption() -> Use:
         world.pass_time(400)
         world.submit("second", priority=priority)
         _drain(world)
-        uses.append(_use_of(world))
+        uses.append(use_of(world))
     preempted, in_turn = uses
     return {kind: preempted.get(kind, 0) - in_turn.get(kind, 0) for kind in preempted}
 
@@ -185,7 +185,7 @@ def running_hour(idle: Use) -> Use:
     for _ in range(60):
         world.pass_time(60)
         world.minute()
-    used = _use_of(world)
+    used = use_of(world)
     used["SQS requests"] += 60 * POLLS_A_MINUTE
     # A metric is billed for each hour in which it has any value.
     used["CloudWatch metrics"] = len(world.metrics) / HOURS_A_MONTH
@@ -205,7 +205,7 @@ def _drain(world: MeteredQueue) -> None:
     raise RuntimeError("the jobs do not end")
 
 
-def _use_of(world: MeteredQueue) -> Use:
+def use_of(world: MeteredQueue) -> Use:
     """What the world used, by kind of use."""
     used: dict[str, float] = defaultdict(float)
     for (_, kind), number in world.used.items():

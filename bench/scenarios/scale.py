@@ -3,9 +3,10 @@
     python -m bench.scenarios.scale              measures, prints, writes bench/results/scale.json
     python -m bench.scenarios.scale --quick      small sizes; writes nothing without --json
 
-Three parts. *Long queues* in memory, with units and calls (`long_queues`), and in a sandbox's table over HTTP
+Four parts. *Long queues* in memory, with units and calls (`long_queues`), and in a sandbox's table over HTTP
 (`long_sandbox_queues`). *A burst* of submissions on a sandbox (`burst`). *Bounds*: what DynamoDB's partitions allow
-with the units of each step (`bench.metering.partitions`); docs/explanation/scale.md is based on them. The exit code is
+with the units of each step (`bench.metering.partitions`); docs/explanation/scale.md is based on them. *A large queue*
+for some minutes, with open boards, in memory (`large_queue`). The exit code is
 1 if an accepted job is lost.
 """
 
@@ -23,7 +24,7 @@ from typing import Any
 from bench.metering.machine import describe_machine
 from bench.metering.partitions import bounds, units_of_steps
 from bench.part_process import end_by_signals
-from bench.runs import burst, long_sandbox_queues
+from bench.runs import burst, large_queue, long_sandbox_queues
 from bench.runs.long_queues import CALLS, OPERATIONS, READS, measured_apart, ratios
 from headway_sandbox.emulator.patches import VERSION
 from headway_service.observability.logging import logger
@@ -42,6 +43,7 @@ class Sizes:
         in_sandbox: waiting jobs in the sandbox's table.
         submissions, clients: of the burst.
         rounds: the number of rounds of each operation on the sandbox, and of each counted step.
+        large: of the large queue: how many jobs run and wait, how many boards are open, and for how many minutes.
     """
 
     in_memory: Mapping[int, int]
@@ -49,10 +51,13 @@ class Sizes:
     submissions: int
     clients: int
     rounds: int
+    large: tuple[int, int, int, int]
 
 
-FULL = Sizes(in_memory={100_000: 1, 1_000_000: 10}, in_sandbox=100_000, submissions=1_000, clients=50, rounds=5)
-QUICK = Sizes(in_memory={5_000: 1}, in_sandbox=1_000, submissions=60, clients=10, rounds=2)
+FULL = Sizes(in_memory={100_000: 1, 1_000_000: 10}, in_sandbox=100_000, submissions=1_000, clients=50, rounds=5,
+             large=(5_000, 100_000, 60, 2))  # fmt: skip
+QUICK = Sizes(in_memory={5_000: 1}, in_sandbox=1_000, submissions=60, clients=10, rounds=2,
+              large=(200, 1_000, 6, 1))  # fmt: skip
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -92,6 +97,8 @@ def measured(sizes: Sizes, *, sandbox: bool, tell: Callable[[str], object]) -> d
     parts["units"] = units_of_steps(BASE, sizes.rounds)
     parts["bounds"] = {step: [asdict(bound) for bound in bounds(units)] for step, units in parts["units"].items()}
     tell(bounds_table(parts["bounds"]))
+    parts["large"] = large_queue.measured_apart(*sizes.large)
+    tell(large_queue.lines(parts["large"]))
     if sandbox:
         short, long = long_sandbox_queues.measure((BASE, sizes.in_sandbox), rounds=sizes.rounds)
         part = {"short": short, "long": long, "ratios": ratios(long, short)}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -17,6 +18,7 @@ from headway_service.config.document import Configuration, validate
 from headway_service.errors import InvalidRequest, NotAllowed
 from tests.docs.test_docs import ROOT, blocks
 from tests.service.world import ACCOUNT, ADA, BOB, on, request
+from tests.template.security.test_people import calls
 
 PAGE = (ROOT / "docs/reference/access.md").read_text()
 (DOCUMENT,) = (json.loads(text) for text in blocks("docs/reference/access.md", "json"))
@@ -103,14 +105,36 @@ def test_permission_sets_with_a_common_prefix_are_distinguished() -> None:
     assert not rules.is_admin(caller("assumed-role/AWSReservedSSO_Platform_Readers_0123456789abcdef/eve@example.com"))
 
 
-def test_the_table_of_calls_equals_the_managed_policies() -> None:
+POLICIES = ("UserPolicy", "LeadPolicy", "OnCallPolicy", "OperatorPolicy", "AdminPolicy")
+
+
+@pytest.fixture(scope="module")
+def statements() -> dict[str, list[dict[str, Any]]]:
+    """Return the statements of the managed policies."""
     template: dict[str, Any] = expanded(Checkout.here())
-    policies = ("UserPolicy", "LeadPolicy", "AdminPolicy")
+    return {name: template["Resources"][name]["Properties"]["PolicyDocument"]["Statement"] for name in POLICIES}
+
+
+def test_the_table_of_calls_tells_which_policy_has_which_statement(statements) -> None:
     said: dict[str, list[str]] = {}
-    for i, name in enumerate(policies):
-        for statement in template["Resources"][name]["Properties"]["PolicyDocument"]["Statement"]:
-            said.setdefault(statement["Sid"], ["no"] * len(policies))[i] = "yes"
+    for i, name in enumerate(POLICIES):
+        for statement in statements[name]:
+            said.setdefault(statement["Sid"], ["no"] * len(POLICIES))[i] = "yes"
     assert {sid: cells[1:] for sid, cells in table("Which calls").items()} == said
+
+
+def test_the_table_of_calls_has_each_call_of_a_statement_and_no_other(statements) -> None:
+    granted = {statement["Sid"]: set(calls(statement)) for statement in statements["AdminPolicy"]}
+    assert {sid: set(named_calls(cells[0])) for sid, cells in table("Which calls").items()} == granted
+
+
+def named_calls(cell: str) -> Iterator[str]:
+    """Return the calls that a cell names: a path without a method has that of the one before."""
+    method = ""
+    for call in re.findall(r"`([^`]+)`", cell):
+        named, _, path = call.rpartition(" ")
+        method = named or method
+        yield method + path
 
 
 def test_the_page_names_every_field() -> None:

@@ -72,7 +72,7 @@ def _likely(method: str, path: str, body: dict[str, Any], draw: random.Random) -
         case "POST", "/what-if":
             submit = {"change": "submit", "request": _request({}, draw)}
             return {**body, "changes": [submit, *body.get("changes", [])][:10]}
-        case "PUT", "/config":
+        case ("PUT", "/config") | ("POST", "/config/effects"):
             # The pool stays in any case: without it no request would be accepted.
             return {**(body if draw.random() < 0.3 else {}), "pools": POOLS}
         case _:

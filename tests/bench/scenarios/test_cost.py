@@ -90,8 +90,8 @@ def test_what_stands_all_month_is_counted_in_the_template() -> None:
 
 def test_an_alarm_is_counted_by_the_metrics_that_it_evaluates() -> None:
     decision = (cost.ROOT / "docs/decisions/0022-what-is-measured.md").read_text(encoding="utf-8")
-    assert f"28 alarms evaluate {cost.standing(0, Alarms='all')['CloudWatch alarms']:.0f} metrics" in decision
-    assert cost.standing(0)["CloudWatch alarms"] == 8
+    assert f"33 alarms evaluate {cost.standing(0, Alarms='all')['CloudWatch alarms']:.0f} metrics" in decision
+    assert cost.standing(0)["CloudWatch alarms"] == 10
 
 
 @pytest.mark.parametrize(("parameters", "number"), [({}, 0), ({"CreateDashboard": "true"}, 1)])

@@ -11,7 +11,7 @@ import pytest
 
 from bench.metering.partitions import READ, WRITTEN, PartitionMeter, bounds, place_of, units_of_steps
 from bench.queues.full_queues import TEAMS
-from bench.runs import burst, long_sandbox_queues
+from bench.runs import burst, large_queue, long_sandbox_queues
 from bench.runs.long_queues import CALLS, OPERATIONS, READS
 from bench.scenarios import scale
 from headway_service.ports.table import Absent, Check, Delete, Equals, Key, Put, Update
@@ -88,12 +88,21 @@ def test_all_parts_are_measured_told_and_judged(
     monkeypatch.setattr(scale, "measured_apart", lambda waiting, pools: use(waiting))
     monkeypatch.setattr(long_sandbox_queues, "measure", lambda lengths, rounds: [*map(use, lengths)])
     monkeypatch.setattr(burst, "measure", lambda _jobs, _clients: submitted)
+    large = {"running": 5, "waiting": 9, "boards": 2, "minutes": 1, "units a second": {"ledger": [1.0, 2.0]}}
+    large |= {
+        "of the limit": {"ledger": 0.001},
+        "calls a minute": {},
+        "dollars a month": {},
+        "dollars a month in all": 7,
+    }
+    monkeypatch.setattr(large_queue, "measured_apart", lambda *_: large)
     monkeypatch.setattr(scale, "units_of_steps", lambda _waiting, _rounds: steps)
     told: list[str] = []
     result = scale.measured(scale.QUICK, sandbox=True, tell=told.append)
     text = "\n".join(told)
     assert all(text.count(operation) >= 2 for operation in OPERATIONS)
     assert "5,000 waiting in memory beside 100" in text
+    assert "in all 7 dollars a month" in text
     assert result["in memory"][0]["ratios"]["pass"]["ms"] == 50.0
     assert scale.lost(result) == []
     lost.append("a")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -11,10 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from botocore.exceptions import ClientError
 
 from headway_client.errors import ConflictError, JobNotFoundError
 from headway_sandbox.local.sandbox import Sandbox
 from headway_service.sagemaker_api.visibility import VISIBLE_AFTER_S
+from tests.docs.test_docs import blocks
 from tests.e2e.queue_view import QueueView
 from tests.e2e.waiting import USUAL_S
 
@@ -22,16 +25,28 @@ pytestmark = pytest.mark.e2e
 
 SCRIPT = Path(__file__).resolve().parents[3] / "deploy" / "restore.py"
 Script = Callable[..., str]
+Client = Callable[[str], Any]
+"""Makes a client for a service."""
 
 
 class Functions:
-    """All functions of the queue, which can be stopped and resumed."""
+    """All functions of the queue, which can be stopped and resumed.
 
-    def __init__(self, sandbox: Sandbox) -> None:
-        self._client: Any = sandbox.client("lambda")
-        pages = self._client.get_paginator("list_functions").paginate()
-        names = [each["FunctionName"] for page in pages for each in page["Functions"]]
-        self._reserved = {name: self._client.get_function_concurrency(FunctionName=name) for name in names}
+    Args:
+        restorer: halts and resumes them.
+    """
+
+    def __init__(self, sandbox: Sandbox, restorer: Client) -> None:
+        self._client: Any = restorer("lambda")
+        pages = restorer("cloudformation").get_paginator("list_stack_resources").paginate(StackName=sandbox.info.stack)
+        names = [
+            each["PhysicalResourceId"]
+            for page in pages
+            for each in page["StackResourceSummaries"]
+            if each["ResourceType"] == "AWS::Lambda::Function"
+        ]
+        reserved = sandbox.client("lambda").get_function_concurrency
+        self._reserved = {name: reserved(FunctionName=name) for name in names}
 
     def halt(self) -> None:
         for name in self._reserved:
@@ -47,7 +62,30 @@ class Functions:
 
 
 @pytest.fixture
-def script(sb: Sandbox) -> Script:
+def keys(sb: Sandbox, table: str) -> tuple[str, str]:
+    """The keys of a user with the page's policy, for this stack."""
+    (policy,) = blocks("docs/how-to/restore.md", "json")
+    names = {
+        "123456789012": sb.info.role_arn.split(":")[4],
+        "us-east-1": sb.info.region,
+        "table/sagemaker-queue": f"table/{table}",
+        "stack/headway/": f"stack/{sb.info.stack}/",
+        "function:headway-": f"function:{sb.info.stack}-",
+    }
+    for name, of_the_sandbox in names.items():
+        assert name in policy
+        policy = policy.replace(name, of_the_sandbox)
+    return sb.make_user("restorer", json.loads(policy))
+
+
+@pytest.fixture
+def restorer(sb: Sandbox, keys: tuple[str, str]) -> Client:
+    """The clients of that user."""
+    return lambda service: sb.client(service, access_key=keys[0], secret_key=keys[1])
+
+
+@pytest.fixture
+def script(sb: Sandbox, keys: tuple[str, str]) -> Script:
     """Run deploy/restore.py as an operator does; return its output."""
 
     def run(*words: str) -> str:
@@ -56,7 +94,7 @@ def script(sb: Sandbox) -> Script:
             capture_output=True,
             text=True,
             check=False,
-            env=sb.info.environment(),
+            env=sb.info.environment() | {"AWS_ACCESS_KEY_ID": keys[0], "AWS_SECRET_ACCESS_KEY": keys[1]},
         )
         assert not done.stderr, done.stderr
         return done.stdout
@@ -72,29 +110,35 @@ def table(sb: Sandbox) -> str:
 
 
 @pytest.fixture
-def restored(sb: Sandbox, table: str) -> Iterator[str]:
+def restored(restorer: Client, table: str) -> Iterator[str]:
     """A name for the restored table, which is deleted afterwards."""
     yield f"{table}-restored"
-    sb.client("dynamodb").delete_table(TableName=f"{table}-restored")
+    restorer("dynamodb").delete_table(TableName=f"{table}-restored")
 
 
 @pytest.fixture
-def functions(sb: Sandbox) -> Iterator[Functions]:
+def functions(sb: Sandbox, restorer: Client) -> Iterator[Functions]:
     """The queue's functions, which are resumed afterwards."""
-    found = Functions(sb)
+    found = Functions(sb, restorer)
     yield found
     found.go_on()
 
 
 def test_a_restored_table_adopts_its_running_jobs_and_no_job_trains_twice_concurrently(
-    sb: Sandbox, queue: QueueView, script: Script, table: str, restored: str, functions: Functions
+    sb: Sandbox,
+    queue: QueueView,
+    script: Script,
+    restorer: Client,
+    table: str,
+    restored: str,
+    functions: Functions,
 ):
     reconcile = partial(sb.invoke, "Reconcile")
     for name in ("ends", "runs", "starts"):
         queue.submit(name)
     queue.wait_until_training("ends", "runs")
     since = datetime.now(UTC)
-    sb.client("dynamodb").restore_table_to_point_in_time(
+    restorer("dynamodb").restore_table_to_point_in_time(
         SourceTableName=table, TargetTableName=restored, UseLatestRestorableTime=True
     )
     before = queue.attempts("runs")
@@ -106,6 +150,8 @@ def test_a_restored_table_adopts_its_running_jobs_and_no_job_trains_twice_concur
     functions.halt()
     sb.client("dynamodb").delete_item(TableName=table, Key={"pk": {"S": f"job#{queue.prefix}runs"}, "sk": {"S": "job"}})
 
+    with pytest.raises(ClientError, match="AccessDenied"):
+        restorer("dynamodb").delete_table(TableName=table)
     assert "items written" in script("copy", restored, table, "--second", since.isoformat())
     told = script("unknown", table, "--since", since.isoformat())
     name = f"{queue.prefix}starts"

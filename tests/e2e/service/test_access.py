@@ -65,7 +65,15 @@ def test_unsigned_requests_are_refused(sb: Sandbox, queue: QueueView, method: st
 # ---------------------------------------------------------------------------- users, as in docs/reference/access.md
 
 SECRET = "hunter2"
-PEOPLE = {"ada": "UserPolicy", "bob": "UserPolicy", "lea": "LeadPolicy", "adam": "AdminPolicy", "stranger": None}
+PEOPLE = {
+    "ada": "UserPolicy",
+    "bob": "UserPolicy",
+    "lea": "LeadPolicy",
+    "cora": "OnCallPolicy",
+    "olaf": "OperatorPolicy",
+    "adam": "AdminPolicy",
+    "stranger": None,
+}
 """The users, with their managed policies of the stack."""
 
 
@@ -127,18 +135,28 @@ def test_a_user_a_lead_an_administrator_and_a_stranger_have_their_permissions(
     assert SECRET in json.dumps(person("ada")("show", name, "-o", "json").document["request"])
 
     # Calls refused by IAM reach no function.
+    document = json.dumps(DOCUMENT)
     for who, denied in (
         ("ada", ["priority", name, "5"]),
         ("lea", ["config", "set", "-"]),
         ("lea", ["dlq", "show"]),
+        ("cora", ["stop", name]),
+        ("cora", ["drain", "ml.g5.xlarge"]),
+        ("olaf", ["submit", "-"]),
+        ("olaf", ["config", "set", "-", "--yes"]),
         ("stranger", ["queue"]),
     ):
-        assert "execute-api" in person(who)(*denied, stdin="{}" if "set" in denied else "", expect=6).err
+        assert "execute-api" in person(who)(*denied, stdin=document, expect=6).err
 
     person("lea")("priority", name, "7")
     assert queue.job("job").priority == 7
     assert "from 0 to 10 for the team research" in person("adam")("priority", name, "11", expect=3).err
-    person("adam")("dlq", "show")
+    assert "user/olaf may not stop" in person("olaf")("stop", name, expect=6).err
+    person("cora")("pause")
+    person("olaf")("resume")
+    person("olaf")("config", "history")
+    for who in ("cora", "olaf", "adam"):
+        person(who)("dlq", "show")
     person("adam")("stop", name)
 
 

@@ -27,6 +27,7 @@ def prepare(report: Callable[[Call], None]) -> None:
     """
     _report_decisions(report)
     _set_leading_keys()
+    _set_restored_table()
     _set_secure_transport()
 
 
@@ -92,6 +93,29 @@ def _set_leading_keys() -> None:
         return found
 
     actions.dynamodb_service_context = context
+
+
+def _set_restored_table() -> None:
+    """Decide on a restore of a table by the table that is restored; ministack decides on it as on all tables.
+
+    Source: service authorization reference of DynamoDB, RestoreTableToPointInTime has the resource type `table`.
+    """
+    actions = module("core.iam_actions")
+    original = actions.dynamodb_resource_arns
+
+    def arns(body: bytes, region: str, account_id: str) -> list[str]:
+        found: list[str] = original(body, region, account_id)
+        try:
+            request = json.loads(body or b"{}")
+        except ValueError:
+            return found  # the service refuses it
+        match request:
+            case {"SourceTableName": str(name)}:
+                return [actions._dynamodb_table_arn(name, region, account_id)]
+            case _:
+                return found
+
+    actions.dynamodb_resource_arns = arns
 
 
 def _call(evaluator: Any, context: Any, policies: Any, denied: Any) -> Call:
