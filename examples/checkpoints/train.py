@@ -93,9 +93,10 @@ def main() -> None:
     while state.step < options.steps and not stop.is_set():
         state, loss = train_step(state, *batch(options.seed, state.step))
         time.sleep(options.pause_s)
+        # Before its checkpoint, so that no checkpoint has a step that the log lacks.
+        print(f"step {state.step} loss={loss:.4f}", flush=True)
         if state.step % options.checkpoint_every == 0:
             state.save(checkpoint)
-        print(f"step {state.step} loss={loss:.4f}", flush=True)
     state.save(checkpoint)
     if state.step == options.steps:
         options.model_dir.mkdir(parents=True, exist_ok=True)

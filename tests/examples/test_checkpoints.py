@@ -99,6 +99,11 @@ def test_a_script_that_does_not_continues_after_its_last_checkpoint(tmp_path: Pa
     assert second.begin == 4
 
 
+def test_the_log_has_each_step_of_a_checkpoint_even_if_the_script_ends_while_it_saves(tmp_path: Path):
+    (tmp_path / "checkpoints" / "state.draft").mkdir(parents=True)  # saving fails
+    assert attempt(tmp_path, "--checkpoint-every", "4").last == 4
+
+
 def test_the_log_of_an_attempt_says_where_it_begins_and_ends():
     assert Attempt.from_log(["begins after step 40", "step 41 loss=1.0", "step 42 loss=0.9", "weights ab"]) == Attempt(
         begin=40, last=42, weights="ab"
