@@ -40,8 +40,8 @@ _KEYS = ("pk", "sk")
 _EVERYTHING = (PauseRecord.key(PauseRecord.EVERYTHING).pk, PauseRecord.key(PauseRecord.EVERYTHING).sk)
 _MARK_KEY = (marks.KEY.pk, marks.KEY.sk)
 _COUNTED = ("pauses", "pausesFromMs")
-# The lists are long and the calls' rates are limited per account.
-_PATIENT = Config(retries={"mode": "adaptive", "total_max_attempts": 10})
+# Lists are long, and the calls' rates are limited per account.
+PATIENT = Config(retries={"mode": "adaptive", "total_max_attempts": 10})
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -63,16 +63,16 @@ def main(argv: Sequence[str] | None = None) -> int:
         "--since", type=datetime.fromisoformat, required=True, help="the time the table was put back to"
     )
     args = parser.parse_args(argv)
-    tables = boto3.resource("dynamodb", config=_PATIENT)
+    tables = boto3.resource("dynamodb", config=PATIENT)
     if args.command == "copy":
-        done = copy(tables.Table(args.source), tables.Table(args.target), args.second)
+        done = copy(read_items(tables.Table(args.source)), tables.Table(args.target), args.second)
         print(f"{done.written} items written, {done.removed} removed, {done.kept} were as they should be")
         return 0
     if args.command == "guard":
         guard(tables.Table(args.table), args.second)
         print("The queue launches nothing before its patrol has looked at all training jobs.")
         return 0
-    training_jobs = list(read_marked(boto3.client("sagemaker", config=_PATIENT), args.since, args.table))
+    training_jobs = list(read_marked(boto3.client("sagemaker", config=PATIENT), args.since, args.table))
     found = list(find_unknown(training_jobs, read_items(tables.Table(args.table))))
     print(*found or ["The table knows every training job of the queue."], sep="\n")
     return 1 if found else 0
@@ -87,17 +87,17 @@ class Copied:
     kept: int
 
 
-def copy(source: Table, target: Table, second: datetime | None = None) -> Copied:
-    """Copy the source's items to the target. It can be repeated: equal items are skipped.
+def copy(items: Iterable[Item], target: Table, second: datetime | None = None) -> Copied:
+    """Make the items of a table these ones. It can be repeated: equal items are skipped.
 
     Args:
-        source: the table as it was.
+        items: those of the table as it was.
         target: the queue's table.
         second: the time that it is put back to, for people.
     """
-    wanted = {key_of(item): item for item in read_items(source)}
+    wanted = {key_of(item): item for item in items}
     if not wanted:
-        raise SystemExit(f"{source.name} is empty: is it restored yet?")
+        raise SystemExit("there are no items to copy: is the table restored yet?")
     present = {key_of(item): item for item in read_items(target)}
     if _MARK_KEY in present:
         # By it the training jobs are recognised that were launched since.

@@ -83,9 +83,9 @@ def test_the_table_gets_the_items_of_the_other_one_and_a_pause_of_all_pools(tabl
 def test_an_interrupted_copy_is_resumed(tables):
     fill(tables.Table("restored"), *(item(f"{number:03d}") for number in range(60)))
     fill(tables.Table("queue"), *(item(f"{number:03d}") for number in range(30)))
-    copied = restore.copy(tables.Table("restored"), tables.Table("queue"))
+    copied = restore.copy(restore.read_items(tables.Table("restored")), tables.Table("queue"))
     assert (copied.written, copied.removed, copied.kept) == (30, 0, 30)
-    copied = restore.copy(tables.Table("restored"), tables.Table("queue"))
+    copied = restore.copy(restore.read_items(tables.Table("restored")), tables.Table("queue"))
     assert (copied.written, copied.removed, copied.kept) == (0, 0, 60)
     assert pause_of(tables.Table("queue")).restored_ms is not None
 
@@ -100,7 +100,7 @@ def test_the_pause_is_written_first_and_exists_if_the_copy_is_interrupted(tables
 
     monkeypatch.setattr(target, "batch_writer", fail)
     with pytest.raises(ConnectionError):
-        restore.copy(source, target)
+        restore.copy(restore.read_items(source), target)
     assert pause_of(target).restored_ms is not None
     assert without_pause(target) == [item("b")]
 
@@ -138,7 +138,7 @@ def test_a_pause_of_all_pools_from_that_second_or_after_the_restore_continues(
     fill(source, item("a"), *([stored(restored)] if restored else []))
     fill(target, *([stored(present)] if present else []))
     for _ in range(2):
-        restore.copy(source, target)
+        restore.copy(restore.read_items(source), target)
         pause = pause_of(target)
         assert (pause.by, pause.stays) == (by, stays)
         assert (pause.restored_ms or 0) > 7
@@ -185,7 +185,7 @@ def test_the_pauses_are_no_longer_counted_before_the_first_item_is_copied(tables
 
     monkeypatch.setattr(target, "batch_writer", fail)
     with pytest.raises(ConnectionError):
-        restore.copy(source, target)
+        restore.copy(restore.read_items(source), target)
     assert [each.keys() & {"pauses", "pausesFromMs"} for each in without_pause(target)] == [set()]
 
 
@@ -193,14 +193,14 @@ def test_the_key_of_the_marks_is_kept_if_it_is_newer_than_the_restored_state(tab
     key = {"pk": "deployment", "sk": "deployment", "markKey": "k"}
     fill(tables.Table("restored"), item("a"))
     fill(tables.Table("queue"), key)
-    copied = restore.copy(tables.Table("restored"), tables.Table("queue"))
+    copied = restore.copy(restore.read_items(tables.Table("restored")), tables.Table("queue"))
     assert (copied.written, copied.removed, copied.kept) == (1, 0, 1)
     assert key in read(tables.Table("queue"))
 
 
 def test_an_empty_table_is_not_copied(tables):
     fill(tables.Table("queue"), item("a"))
-    with pytest.raises(SystemExit, match="restored is empty"):
+    with pytest.raises(SystemExit, match="there are no items to copy"):
         restore.main(["copy", "restored", "queue"])
     assert read(tables.Table("queue")) == [item("a")]
 

@@ -18,6 +18,7 @@ from headway_client.errors import ConflictError, JobNotFoundError
 from headway_sandbox.local.sandbox import Sandbox
 from headway_service.sagemaker_api.visibility import VISIBLE_AFTER_S
 from tests.docs.test_docs import blocks
+from tests.e2e.functions import Client, Functions, table_of
 from tests.e2e.queue_view import QueueView
 from tests.e2e.waiting import USUAL_S
 
@@ -25,40 +26,6 @@ pytestmark = pytest.mark.e2e
 
 SCRIPT = Path(__file__).resolve().parents[3] / "deploy" / "restore.py"
 Script = Callable[..., str]
-Client = Callable[[str], Any]
-"""Makes a client for a service."""
-
-
-class Functions:
-    """All functions of the queue, which can be stopped and resumed.
-
-    Args:
-        restorer: halts and resumes them.
-    """
-
-    def __init__(self, sandbox: Sandbox, restorer: Client) -> None:
-        self._client: Any = restorer("lambda")
-        pages = restorer("cloudformation").get_paginator("list_stack_resources").paginate(StackName=sandbox.info.stack)
-        names = [
-            each["PhysicalResourceId"]
-            for page in pages
-            for each in page["StackResourceSummaries"]
-            if each["ResourceType"] == "AWS::Lambda::Function"
-        ]
-        reserved = sandbox.client("lambda").get_function_concurrency
-        self._reserved = {name: reserved(FunctionName=name) for name in names}
-
-    def halt(self) -> None:
-        for name in self._reserved:
-            self._client.put_function_concurrency(FunctionName=name, ReservedConcurrentExecutions=0)
-
-    def go_on(self) -> None:
-        for name, before in self._reserved.items():
-            if "ReservedConcurrentExecutions" in before:
-                reserved = before["ReservedConcurrentExecutions"]
-                self._client.put_function_concurrency(FunctionName=name, ReservedConcurrentExecutions=reserved)
-            else:
-                self._client.delete_function_concurrency(FunctionName=name)
 
 
 @pytest.fixture
@@ -105,8 +72,7 @@ def script(sb: Sandbox, keys: tuple[str, str]) -> Script:
 @pytest.fixture
 def table(sb: Sandbox) -> str:
     """The queue's table."""
-    found = sb.client("cloudformation").describe_stack_resource(StackName=sb.info.stack, LogicalResourceId="JobsTable")
-    return str(found["StackResourceDetail"]["PhysicalResourceId"])
+    return table_of(sb)
 
 
 @pytest.fixture
@@ -119,9 +85,8 @@ def restored(restorer: Client, table: str) -> Iterator[str]:
 @pytest.fixture
 def functions(sb: Sandbox, restorer: Client) -> Iterator[Functions]:
     """The queue's functions, which are resumed afterwards."""
-    found = Functions(sb, restorer)
-    yield found
-    found.go_on()
+    with Functions(sb, restorer) as found:
+        yield found
 
 
 def test_a_restored_table_adopts_its_running_jobs_and_no_job_trains_twice_concurrently(

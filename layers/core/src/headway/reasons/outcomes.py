@@ -296,6 +296,12 @@ def vanished(attempt: str) -> Reason:
     return Reason(code=ReasonCode.VANISHED, message=message)
 
 
+def left_behind(attempt: str) -> Reason:
+    """The queue has moved to another account or region, where it cannot see a training job."""
+    message = f"the queue was moved to another account or region, and the training job `{attempt}` stayed behind"
+    return Reason(code=ReasonCode.REQUEUED, message=message)
+
+
 def adopted(attempt: str) -> Reason:
     """A training job that the queue had lost became the live attempt of its job again."""
     message = f"SageMaker runs it as `{attempt}`, whose record the queue had lost"

@@ -164,6 +164,21 @@ def _by_itself(attempt: AttemptRecord, sighting: TrainingJobStatus) -> End:
     return End(trigger=JobTrigger.END_STOPPED, reason=reasons.stopped_outside(sighting.status, sighting.failure_reason))
 
 
+def left_behind(attempt: AttemptRecord, now_ms: int) -> tuple[End, TrainingJobStatus]:
+    """The end of an attempt whose training job is out of reach: the queue has moved to another account or region.
+
+    Args:
+        now_ms: the training time, ms.
+
+    Returns:
+        How it ends, and its training job as it counts from now on.
+    """
+    left = TrainingJobStatus(attempt=attempt.attempt_name, status="Stopped", secondary_status="", modified_ms=now_ms)
+    if attempt.stop_cause in {None, StopCause.NO_INSTANCES}:
+        return End(trigger=JobTrigger.RETRY, reason=reasons.left_behind(attempt.attempt_name), retry=RetryPlan()), left
+    return _by_itself(attempt, left), left
+
+
 def failed_launches(
     job: JobRecord, attempt: AttemptRecord, sighting: TrainingJobStatus | None, now_ms: int, *, pools_size: int
 ) -> FailedLaunches:
