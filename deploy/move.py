@@ -5,7 +5,7 @@
 
 `save` writes all items of a table to a file, as DynamoDB's own exports have them (developer guide, "DynamoDB table
 export output format"). `load` makes the items of a table those of such files, as `restore.py copy` does, with other
-names in the requests. Then it requeues each job whose training job stays behind, as the queue would take it for deleted.
+names in the requests. Then it requeues each job whose training job stays behind: the queue would take it for deleted.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import boto3
 from boto3.dynamodb.types import TypeDeserializer
@@ -107,14 +107,15 @@ def read_files(files: Iterable[Path]) -> Iterator[Item]:
     """
     deserialize = TypeDeserializer().deserialize
     for file in files:
-        number = 0
+        line_number = 0
         try:
             with gzip.open(file, "rt", encoding="utf-8") as lines:
-                for number, line in enumerate(lines, 1):
+                for line in lines:
+                    line_number += 1
                     item = json.loads(line)["Item"]
                     yield {name: deserialize(value) for name, value in item.items()}
         except (OSError, EOFError, ValueError, TypeError, KeyError, AttributeError) as error:
-            raise SystemExit(f"{file} cannot be read behind line {number}: {error!r}") from error
+            raise SystemExit(f"{file} cannot be read in line {line_number}: {error!r}") from error
 
 
 def with_replaced(item: Item, replacements: Iterable[tuple[str, str]]) -> Item:

@@ -199,6 +199,30 @@ def test_each_change_of_the_configuration_is_recorded_with_its_author(real_api: 
         real_api.put_config({"pools": {"ml.p5.48xlarge": {"size": 3}}}, if_version=3, reason="two\nlines")
 
 
+def test_what_operators_have_done_is_listed_with_who_and_why(real_api: HeadwayApi):
+    real_api.get_config()
+    real_api.pause("the cooling is repaired")
+    real_api.drain("ml.p5.48xlarge", "moves", stop=True)
+    real_api.resume()
+    real_api.resize("ml.p5.48xlarge", 3, reason="more room")
+    forgotten = "arn:aws:iam::123456789012:user/eve"
+    token = real_api.forget(forgotten).next_token
+    while token is not None:
+        token = real_api.forget(forgotten, token).next_token
+    found = real_api.actions().actions
+    assert [(each.action, each.target, each.reason) for each in found] == [
+        ("forget", "the name of an owner", ""),
+        ("configure", "2", "more room"),
+        ("resume", "all pools", ""),
+        ("drain", "ml.p5.48xlarge", "moves"),
+        ("pause", "all pools", "the cooling is repaired"),
+        ("configure", "1", ""),
+    ]
+    assert {each.by for each in found[:-1]} == {"user/ada"}
+    assert found[0].message == "user/ada took the name of an owner out of the table"
+    assert "eve" not in str([each.document for each in found])
+
+
 def test_a_configuration_that_has_changed_is_not_replaced(real_api: HeadwayApi):
     shown = real_api.get_config().settings
     real_api.resize("ml.p5.48xlarge", 3)

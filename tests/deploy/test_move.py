@@ -6,7 +6,6 @@ import gzip
 import re
 import stat
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import boto3
@@ -39,7 +38,7 @@ def tables(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
         yield dynamodb
 
 
-def fill(table: Any, memory: MemoryTable) -> None:
+def fill(table: Any, memory: Any) -> None:
     """Write all items of a table in memory to another one."""
     with table.batch_writer() as batch:
         for item in memory.items():
@@ -101,7 +100,7 @@ def test_a_file_that_is_none_of_a_table_is_refused_before_the_table_is_changed(
     file = tmp_path / "queue.json.gz"
     file.write_bytes(content)
     tables.Table("new").put_item(Item={"pk": "kept", "sk": "kept"})
-    with pytest.raises(SystemExit, match=rf"queue\.json\.gz cannot be read behind line {line}: "):
+    with pytest.raises(SystemExit, match=rf"queue\.json\.gz cannot be read in line {line}: "):
         move.main(["load", "new", str(file)])
     assert list(restore.read_items(tables.Table("new"))) == [{"pk": "kept", "sk": "kept"}]
 
@@ -131,7 +130,13 @@ def test_a_replacement_that_is_none_or_would_break_a_request_is_refused(text: st
 def test_jobs_are_requeued_without_their_training_jobs_and_none_is_lost():
     old = busy_queue()
     before = old.states("runs", "yields", "ends", "urgent", "waits")
-    assert before == {"runs": "running", "yields": "stopping", "ends": "stopping", "urgent": "pending", "waits": "pending"}
+    assert before == {
+        "runs": "running",
+        "yields": "stopping",
+        "ends": "stopping",
+        "urgent": "pending",
+        "waits": "pending",
+    }
     ended, problems = move.requeue(old.table, None, retention_s=1)
     assert (len(ended), problems) == (3, [])
     assert old.states(*before) == {**before, "runs": "pending", "yields": "preempted", "ends": "stopped"}

@@ -84,6 +84,8 @@ class Morgue:
     def redrive(self) -> dict[str, Any]:
         status, answer = self.functions.http("POST", "/dead-letters/redrive")
         assert status == 200
+        newest = self.functions.http("GET", "/actions", query={"limit": ["1"]})[1]["actions"]
+        assert [each["action"] for each in newest] == ["redrive"]
         while self._payloads:
             self._run(self._payloads.pop(0))
         return answer

@@ -306,6 +306,10 @@ def test_a_training_job_that_bypasses_the_queue_is_shown_and_found_by_events_and
         status, asked = functions.http("DELETE", "/rogue-jobs/found", caller=caller)
         assert (status, asked["trainingJobName"], asked["stopAskedBy"]) == (202, "found", "user/adam")
     assert {each.status for each in functions.fleet.jobs(now=time.time())} == {"InProgress"}, "the API stops nothing"
+    _, answer = functions.http("GET", "/actions")
+    assert [(each["action"], each["target"], each["by"]) for each in answer["actions"][:1]] == [
+        ("stop rogue", "found", "user/adam")
+    ]
 
 
 def test_a_fresh_deployment_shows_its_pools_before_the_first_job(functions: Functions) -> None:

@@ -395,4 +395,4 @@ def test_what_the_container_builds_has_machine_time(world: World) -> None:
     given = {part._clocks for part in (*both, container.submitter._explainer, container.job_queries._explainer)}
     assert given == {container.clocks}
     assert (container.clocks.training_ms(), container.clocks.machine_ms()) == (world.clock(), world.machine_clock())
-    assert container.pool_operations._clock() == world.clock()
+    assert container.pool_operations._clocks is container.clocks

@@ -49,6 +49,7 @@ ROUTES = {
     ("put", "/config"),
     ("get", "/dead-letters"),
     ("post", "/dead-letters/redrive"),
+    ("get", "/actions"),
     ("get", "/version"),
     ("get", "/openapi.json"),
 }

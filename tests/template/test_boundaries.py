@@ -121,6 +121,10 @@ BREACHES = {
         "verification/src/headway_verification/operations/states.py",
         "headway_verification.operations.healthy",
     ),
+    "what operators have done": (
+        "layers/service/src/headway_service/actions/action.py",
+        "headway_service.actions.history",
+    ),
     "what is forgotten of a person": (
         "layers/service/src/headway_service/forgetting/sums.py",
         "headway_service.forgetting.owner",

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import parse_qs, unquote
 
+from tests.client.fakes import contract_actions as actions
 from tests.client.fakes import contract_arrays as arrays
 from tests.client.fakes import contract_config as configs
 from tests.client.fakes import contract_foresight as foresight
@@ -52,6 +53,7 @@ class Queue:
         self._keys: dict[str, str] = {}
         #: By version: the settings and the reason of each configuration.
         self.configs: dict[int, dict[str, Any]] = {}
+        self.actions: list[dict[str, Any]] = []
         configs.record(self)
 
     def answer(self, method: str, target: str, body: bytes, headers: Mapping[str, str] | None = None) -> Reply:
@@ -62,6 +64,7 @@ class Queue:
         if self.server_version is not None:
             reply = summaries.answer(self, method, segments, headers or {})
             reply = reply or configs.answer(self, method, segments, parse_qs(query), document)
+            reply = reply or actions.answer(self, method, segments, parse_qs(query))
             reply = reply or self._answer_new(method, segments, parse_qs(query), document, key)
             if reply is not None:
                 return reply

@@ -77,7 +77,9 @@ def test_a_queue_goes_on_in_another_region_and_nothing_is_lost(
         there.go_on()
 
         # All jobs are there, in their order, with their history and that of the configuration.
-        assert new.states() == dict.fromkeys(("runs", "trains", "first", "last", "held"), "pending") | {"done": "completed"}
+        assert new.states() == dict.fromkeys(("runs", "trains", "first", "last", "held"), "pending") | {
+            "done": "completed"
+        }
         assert new.waiting() == ["runs", "trains", *order]
         assert new.history("done") == history
         assert "a limit" in [each.reason for each in new.api.config_history().versions]

@@ -17,11 +17,13 @@ SHORT = {"SANDBOX_RUN_SECONDS": "300"}
 
 def test_the_members_of_an_array_run_in_turn_and_a_job_waits_for_all(queue: QueueView) -> None:
     array = f"{queue.prefix}sweep"
-    document = queue.request("sweep", Environment=SHORT, HyperParameters={"epochs": "3"})
+    document = queue.request("sweep", HyperParameters={"epochs": "3"})
     queue.cli("submit", "-", "--sweep", SWEEP, "--at-once", "1", stdin=document)
     queue.cli("submit", "-", "--after", f"{array}:any", stdin=queue.request("report", Environment=SHORT))
     queue.wait_for(sweep="running")
     queue.cli("stop", f"{array}_2", "--yes")
+    for name in ("sweep_0", "sweep_1", "sweep_3"):
+        queue.finish(name)
     queue.wait_for(sweep="stopped", report="completed")
     listed = {member.name.removeprefix(array): member for member in queue.api.members(array)}
     states = {name: member.state for name, member in listed.items()}

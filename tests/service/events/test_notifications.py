@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from headway_service.events.job_events import EVENTS, JobChange, JobEvent, RogueJobChange, WeeklyDigest
+from headway_service.actions.action import ActionKind, ActionRecord, Author
+from headway_service.events.job_events import (
+    EVENTS,
+    JobChange,
+    JobEvent,
+    OperatorAction,
+    RogueJobChange,
+    WeeklyDigest,
+    action_event,
+)
 from headway_service.events.notifications import MAX_SUBJECT_CHARS, message_of
 
 FAILED = JobChange.model_validate(
@@ -46,8 +55,23 @@ STOPPED = RogueJobChange.model_validate(
 
 
 def test_there_is_a_message_for_each_kind_of_change() -> None:
-    # Digests are in the tests of the digest.
-    assert {type(FAILED), type(STOPPED), WeeklyDigest} == set(EVENTS)
+    # Digests are in the tests of the digest, actions below.
+    assert {type(FAILED), type(STOPPED), WeeklyDigest, OperatorAction} == set(EVENTS)
+
+
+@pytest.mark.parametrize(("reason", "why"), [("repair", "repair"), ("", "no reason was given")])
+def test_a_message_about_an_action_says_who_did_what_and_why(reason: str, why: str) -> None:
+    record = ActionRecord.of(ActionKind.PAUSE, "all pools", Author("user/ada", "10.0.0.7", reason), 1_800_000_000_000)
+    message = message_of(action_event(record))
+    assert message.subject == "OperatorAction: all pools"
+    assert message.text.splitlines()[:3] == [
+        f"What happened: {record.message}.",
+        f"Why: {why}.",
+        "What to do: nothing.",
+    ]
+    assert dict(message.attributes) == {"code": "OperatorAction", "action": "pause"}
+    # Everybody who may list jobs may read the feed.
+    assert "10.0.0.7" not in action_event(record).detail()
 
 
 def test_a_message_has_the_event_the_cause_the_remedy_and_the_subject() -> None:

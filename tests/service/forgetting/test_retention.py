@@ -13,6 +13,7 @@ import headway_service
 from headway.accounting.days import DAYS_KEPT
 from headway_sandbox.local.checkout import Checkout
 from headway_service.accounting.records import KINDS_KEPT, MARK_KEPT_S, MONTHS_KEPT
+from headway_service.actions import action as actions
 from headway_service.pools.config_history import KEPT_S
 from headway_service.store.records.base import Record
 from headway_service.store.records.digest import DIGEST_KEPT_S
@@ -32,7 +33,7 @@ KINDS = {
     "RepairRecord": "repairs of these sums",
     **dict.fromkeys(("FeedEntry", "FeedHead"), "the feed of events"),
     "DigestRecord": "digests of a week",
-    "ConfigRecord": "the history of the configuration",
+    **dict.fromkeys(("ActionRecord", "ConfigRecord"), "what operators have done"),
     **dict.fromkeys(
         (
             *("AttemptRecord", "CalendarRecord", "GivenUpRecord", "IdleRecord", "PauseRecord", "PlanRecord"),
@@ -78,7 +79,8 @@ def test_each_kind_of_stored_record_has_a_row() -> None:
         ("the feed", f"{FEED_KEPT_S // DAY_S} days"),
         ("digests", f"{DIGEST_KEPT_S // DAY_S} days"),
         ("the queue's own state", f"a launch without an answer {GIVEN_UP_KEPT_S // DAY_S} days"),
-        ("the history of the configuration", f"{KEPT_S // DAY_S} days"),
+        ("what operators have done", f"{KEPT_S // DAY_S} days"),
+        ("what operators have done", f"{actions.KEPT_S // DAY_S} days"),
     ],
 )
 def test_the_times_are_those_of_the_code(begin: str, retention: str) -> None:

@@ -84,9 +84,9 @@ def with_unrecorded_launch(world: World, monkeypatch: pytest.MonkeyPatch) -> Lau
 
 
 def pause(world: World) -> None:
-    PoolOperations(table=world.table, wake=world.wakes.append, clock=world.clock, configuration=world.configured).pause(
-        P5, "so it is", "ada"
-    )
+    PoolOperations(
+        table=world.table, wake=world.wakes.append, clocks=world.clocks, configuration=world.configured
+    ).pause(P5, "so it is", "ada")
 
 
 def busy(writes: Any) -> None:

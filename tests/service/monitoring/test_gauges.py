@@ -268,7 +268,7 @@ def test_a_paused_pool_does_not_count_as_stalled(what: str) -> None:
     world = world_of()
     world.submit("a")
     pauses = PoolOperations(
-        table=world.table, wake=world.wakes.append, clock=world.clock, configuration=world.configured
+        table=world.table, wake=world.wakes.append, clocks=world.clocks, configuration=world.configured
     )
     pauses.pause(what, "user/ada", "the cooling is repaired")
     assert startable(world) == 0

@@ -38,7 +38,9 @@ def world_of(**document: Any) -> World:
 
 
 def operations(world: World) -> PoolOperations:
-    return PoolOperations(table=world.table, wake=world.wakes.append, clock=world.clock, configuration=world.configured)
+    return PoolOperations(
+        table=world.table, wake=world.wakes.append, clocks=world.clocks, configuration=world.configured
+    )
 
 
 def pause(world: World, pool: str) -> None:

@@ -158,7 +158,7 @@ def test_a_job_of_a_paused_pool_does_not_count(what: str) -> None:
     world.submit("big", ResourceConfig=on(2))
     ticks(world, 20)
     pauses = PoolOperations(
-        table=world.table, wake=world.wakes.append, clock=world.clock, configuration=world.configured
+        table=world.table, wake=world.wakes.append, clocks=world.clocks, configuration=world.configured
     )
     pauses.pause(what, "user/ada", "the quota is being raised")
     assert counted(world) == {}

@@ -6,12 +6,12 @@ import json
 
 import pytest
 
+from headway_service.actions.action import Author
 from headway_service.errors import InvalidRequest, RetryLater, VersionNotFound
 from headway_service.pools import apply_config
 from headway_service.pools.apply_config import find_applied
 from headway_service.pools.config_history import (
     KEPT_S,
-    Author,
     ConfigRecord,
     changes_since,
     get_record,

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from unittest import mock
 
 import pytest
 
+from headway_service.actions.action import ActionKind
+from headway_service.actions.history import read_actions
 from headway_service.errors import InvalidConfiguration, PoolNotFound, RetryLater
 from headway_service.invocation import LEASE_MARGIN_MS
 from headway_service.pools.edit_config import ConfigEditor
@@ -36,7 +39,9 @@ def world() -> World:
 
 @pytest.fixture
 def pauses(world: World) -> PoolOperations:
-    return PoolOperations(table=world.table, wake=world.wakes.append, clock=world.clock, configuration=world.configured)
+    return PoolOperations(
+        table=world.table, wake=world.wakes.append, clocks=world.clocks, configuration=world.configured
+    )
 
 
 def editor(world: World, holder: str = "me") -> ConfigEditor:
@@ -81,6 +86,33 @@ def test_pausing_and_resuming_wake_the_scheduler_and_can_be_repeated(world: Worl
         pauses.resume(P5, "user/eve")
     assert world.wakes == ["resumed", "paused", "paused", "resumed", "resumed"]
     assert read_ledger(world.table).pauses == ()
+
+
+def test_each_operation_that_changes_something_is_recorded_once_with_its_author(
+    world: World, pauses: PoolOperations
+) -> None:
+    for by, stops in (("user/ada", False), ("user/eve", False), ("user/ada", True), ("user/ada", True)):
+        pauses.pause(P5, by, "so it is", stops=stops, address="10.0.0.7")
+        world.now_s += 1
+    for _ in range(2):
+        pauses.resume(P5, "user/eve", address="10.0.0.8")
+        world.now_s += 1
+    done = [each for each in read_actions(world.table, 10).actions if each.kind is not ActionKind.CONFIGURE]
+    assert [(each.kind, each.target, each.by, each.address, each.reason) for each in reversed(done)] == [
+        ("pause", P5, "user/ada", "10.0.0.7", "so it is"),
+        ("drain", P5, "user/ada", "10.0.0.7", "so it is"),
+        ("resume", P5, "user/eve", "10.0.0.8", ""),
+    ]
+
+
+def test_a_pause_that_was_not_written_is_not_recorded(world: World, pauses: PoolOperations) -> None:
+    before = read_actions(world.table, 10)
+    with (
+        mock.patch.object(type(world.table), "write", side_effect=RetryLater("busy")),
+        pytest.raises(RetryLater),
+    ):
+        pauses.pause(P5, "user/ada", "so it is")
+    assert read_actions(world.table, 10) == before
 
 
 def test_an_unknown_pool_is_not_paused_and_the_known_ones_are_named(world: World, pauses: PoolOperations) -> None:

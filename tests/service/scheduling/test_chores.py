@@ -170,9 +170,9 @@ def test_drained_attempts_are_stopped_by_and_by(world: World) -> None:
         world.submit(f"job-{number}")
     for _ in range(2):
         world.tick()
-    PoolOperations(table=world.table, wake=world.wakes.append, clock=world.clock, configuration=world.configured).pause(
-        P5, "user/ada", "move out", stops=True
-    )
+    PoolOperations(
+        table=world.table, wake=world.wakes.append, clocks=world.clocks, configuration=world.configured
+    ).pause(P5, "user/ada", "move out", stops=True)
     urgent(world)
     with slow(world, type(world.training_jobs), "stop"):
         world.tick()

@@ -179,7 +179,7 @@ def test_a_pool_whose_record_cannot_be_read_stops_no_other(world: World, damage:
 @pytest.mark.parametrize("pool", [P5, PauseRecord.EVERYTHING])
 def test_a_pool_with_a_pause_that_cannot_be_read_is_paused(world: World, damage: str, pool: str) -> None:
     pauses = PoolOperations(
-        table=world.table, wake=world.wakes.append, clock=world.clock, configuration=world.configured
+        table=world.table, wake=world.wakes.append, clocks=world.clocks, configuration=world.configured
     )
     pauses.pause(pool, "user/ada", "maintenance", stops=False)
     damaged(world, PauseRecord.key(pool), **DAMAGES[damage])
@@ -324,7 +324,7 @@ def test_members_that_have_ended_are_kept_for_an_array_whose_entry_cannot_be_rea
 
 def test_a_drained_attempt_whose_job_cannot_be_read_stops_no_other(world: World) -> None:
     pauses = PoolOperations(
-        table=world.table, wake=world.wakes.append, clock=world.clock, configuration=world.configured
+        table=world.table, wake=world.wakes.append, clocks=world.clocks, configuration=world.configured
     )
     for name in ("broken", "other"):
         world.submit(name)
@@ -344,7 +344,7 @@ def get_live(world: World, job: str) -> str:
 def test_a_decision_is_made_in_a_tick_in_which_a_chore_conflicts_each_time(world: World) -> None:
     """A drained attempt whose job is gone conflicts for ever."""
     pauses = PoolOperations(
-        table=world.table, wake=world.wakes.append, clock=world.clock, configuration=world.configured
+        table=world.table, wake=world.wakes.append, clocks=world.clocks, configuration=world.configured
     )
     world.submit("gone")
     world.tick()

@@ -237,7 +237,7 @@ def test_drained_attempts_that_fail_keep_no_others_waiting(world: World, monkeyp
     for _ in range(2):
         world.tick()
     pools = PoolOperations(
-        table=world.table, wake=world.wakes.append, clock=world.clock, configuration=world.configured
+        table=world.table, wake=world.wakes.append, clocks=world.clocks, configuration=world.configured
     )
     pools.pause(P5, "user/ada", "move out", stops=True)
     fail_slowly(world, monkeypatch, Executor, "_drain")

@@ -148,7 +148,7 @@ def test_stops_and_launches_settled_concurrently_are_counted_and_skipped(world: 
 
 def test_drains_that_conflict_are_counted_and_retried(world: World) -> None:
     pauses = PoolOperations(
-        table=world.table, wake=world.wakes.append, clock=world.clock, configuration=world.configured
+        table=world.table, wake=world.wakes.append, clocks=world.clocks, configuration=world.configured
     )
     for name in ("a", "b"):
         world.submit(name)

@@ -50,7 +50,9 @@ def put_back(world: World, state: State) -> None:
 
 
 def pauses(world: World) -> PoolOperations:
-    return PoolOperations(table=world.table, wake=world.wakes.append, clock=world.clock, configuration=world.configured)
+    return PoolOperations(
+        table=world.table, wake=world.wakes.append, clocks=world.clocks, configuration=world.configured
+    )
 
 
 def half_a_minute(world: World) -> None:
@@ -197,7 +199,7 @@ def test_an_unexpected_later_attempt_is_reported_and_stopped_only_by_an_operator
     )
     until(world, 3)
     assert world.called("StopTrainingJob") == []
-    RogueJobStops(world.table).ask(second, "user/ada")
+    RogueJobStops(world.table, world.machine_clock).ask(second, "user/ada")
     until(world, 5)
     assert world.called("StopTrainingJob") == [second]
     until(world, 15)

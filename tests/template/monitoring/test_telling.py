@@ -73,12 +73,14 @@ def written(pk: str, sk: str, kind: str = "MODIFY") -> dict[str, Any]:
         (written("digest", "2026-11-23", "INSERT"), True),
         (written("digest", "2026-11-23"), False),
         (written("digest", "2026-11-23", "REMOVE"), False),
+        (written("actions", "1#pause#all pools", "INSERT"), True),
+        (written("actions", "1#pause#all pools", "REMOVE"), False),
         (written("config", "config"), False),
         (written("feed", "head"), False),
         (written("feed", "entry#1795256585568", "INSERT"), False),
     ],
 )
-def test_only_jobs_and_rogue_jobs_reach_the_tell_function(mapping, record, passes):
+def test_only_changes_with_an_event_reach_the_tell_function(mapping, record, passes):
     filters = [json.loads(each["Pattern"]) for each in mapping["FilterCriteria"]["Filters"]]
     assert any(matches(each, record) for each in filters) is passes
 

@@ -43,6 +43,7 @@ WHO = {
     ("get", "/config/history"): OPERATOR,
     ("get", "/config/history/{version}"): OPERATOR,
     ("post", "/config/effects"): OPERATOR,
+    ("get", "/actions"): OPERATOR,
     ("delete", "/rogue-jobs/{name}"): OPERATOR,
     ("get", "/dead-letters"): ON_CALL,
     ("post", "/dead-letters/redrive"): ON_CALL,

@@ -25,7 +25,17 @@ from headway_client.cli.commands.jobs import (
     wait,
 )
 from headway_client.cli.commands.local import completion, doctor, rehearse, sandbox, simulate, version
-from headway_client.cli.commands.operations import config, dlq, forget, policy, pool_operations, pools, recount, teams
+from headway_client.cli.commands.operations import (
+    actions,
+    config,
+    dlq,
+    forget,
+    policy,
+    pool_operations,
+    pools,
+    recount,
+    teams,
+)
 from headway_client.version import __version__
 
 _EPILOG = """\
@@ -64,7 +74,7 @@ _SECTIONS: dict[str, Sequence[click.Command]] = {
     "Changing jobs": (update.stop, update.priority, update.change, update.comment, update.hold, update.release),
     "Operating the queue": (
         *(config.config, pool_operations.pause, pool_operations.resume, pool_operations.drain, pool_operations.resize),
-        *(policy.policy, dlq.dlq, recount.recount, forget.forget),
+        *(policy.policy, dlq.dlq, recount.recount, actions.actions, forget.forget),
     ),
     "Local commands": (
         *(doctor.doctor, version.version, completion.completion),

@@ -35,6 +35,8 @@ from headway_client.models import (
     Job,
     JobDetails,
     MemberPage,
+    OperatorAction,
+    OperatorActions,
     PoolUse,
     Recount,
     Redrive,
@@ -657,6 +659,24 @@ class HeadwayApi:
             if after is None or len(versions) >= limit:
                 document = {"versions": [each.document for each in versions], "next": after}
                 return ConfigurationHistory(versions=tuple(versions), next=after).with_document(document)
+
+    def actions(self, *, limit: int = CONFIG_PAGE_SIZE) -> OperatorActions:
+        """Return what operators have done to the whole queue, the newest first, with who, when, from where and why.
+
+        Args:
+            limit: maximum number of actions, over all pages.
+        """
+        actions: list[OperatorAction] = []
+        after: str | None = None
+        while True:
+            query = [("limit", str(min(CONFIG_PAGE_SIZE, limit - len(actions))))]
+            query += [("after", after)] if after is not None else []
+            page = decode(OperatorActions, self._send_new("GET", ["actions"], query=query).document)
+            actions += page.actions
+            after = page.next
+            if after is None or len(actions) >= limit:
+                document = {"actions": [each.document for each in actions], "next": after}
+                return OperatorActions(actions=tuple(actions), next=after).with_document(document)
 
     def config_version(self, version: int, *, since: int | None = None) -> ConfigurationVersion:
         """Return a configuration that was in force, and how it differs from another one.

@@ -6,6 +6,7 @@ newer server adds.
 
 from __future__ import annotations
 
+from headway.api_documents.actions import OperatorAction, OperatorActions
 from headway.api_documents.arrays import ArrayMember, ArrayProgress, MedianStopping, MemberPage
 from headway.api_documents.config_history import ConfigurationChange, ConfigurationHistory, ConfigurationVersion
 from headway.api_documents.dead_letters import DeadLetter, DeadLetters, Redrive, RedriveFailure
@@ -88,6 +89,8 @@ __all__ = [
     "JobDetails",
     "MedianStopping",
     "MemberPage",
+    "OperatorAction",
+    "OperatorActions",
     "Pause",
     "PoolSummary",
     "PoolUse",

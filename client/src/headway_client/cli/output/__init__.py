@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from headway_client.cli.output.actions import action_rows
 from headway_client.cli.output.columns import sorted_jobs
 from headway_client.cli.output.config_history import change_rows
 from headway_client.cli.output.dead_letters import letter_rows, redrive_sentence
@@ -15,6 +16,7 @@ from headway_client.cli.output.usage.tables import ended_job_rows, usage_rows
 from headway_client.cli.output.values import output_width
 
 __all__ = [
+    "action_rows",
     "change_rows",
     "dependency_tables",
     "dry_run_sheet",

@@ -84,6 +84,7 @@ class ReasonCode(StrEnum):
     OUTSIDE_GONE = "OutsideAndGone"
     # Of no job.
     WEEKLY_DIGEST = "WeeklyDigest"
+    OPERATOR_ACTION = "OperatorAction"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -197,6 +197,7 @@ REMEDIES: Mapping[ReasonCode, Remedy] = {
     ),
     ReasonCode.OUTSIDE_GONE: Remedy(),
     ReasonCode.WEEKLY_DIGEST: Remedy(),
+    ReasonCode.OPERATOR_ACTION: Remedy(),
 }
 """What to do about each change of a job or of a rogue training job."""
 

@@ -18,6 +18,7 @@ NOUNS: Mapping[str, frozenset[str]] = {
     "pools": frozenset({"pools", "pause", "resume"}),
     "config": frozenset({"config"}),
     "dead_letters": frozenset({"dead-letters"}),
+    "actions": frozenset({"actions"}),
     "version": frozenset({"version"}),
     "openapi": frozenset({"openapi.json"}),
 }

@@ -19,8 +19,8 @@ from headway_service.sagemaker_api.names import JOB_NAME_PATTERN, MAX_JOB_NAME_C
 from headway_service.validation_messages import explained
 
 if TYPE_CHECKING:
+    from headway_service.actions.action import Author
     from headway_service.forecast.service import ForecastService
-    from headway_service.pools.config_history import Author
 
 MAX_KEY_CHARS = 128
 """The longest idempotency key."""
@@ -58,7 +58,7 @@ def caller(request: Request) -> Caller:
 
 
 def author(request: Request, reason: str | None) -> Author:
-    """The caller as the author of a change of the configuration.
+    """The caller as the author of an action.
 
     Args:
         reason: the reason given, if any.
@@ -66,7 +66,7 @@ def author(request: Request, reason: str | None) -> Author:
     Raises:
         NotAllowed: API Gateway names no caller.
     """
-    from headway_service.pools.config_history import Author
+    from headway_service.actions.action import Author
 
     context = cast("APIGatewayProxyEvent", request.resolved_event).request_context
     return Author(name=caller(request).name, address=context.identity.source_ip or "", reason=reason or "")

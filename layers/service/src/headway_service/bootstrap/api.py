@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from mypy_boto3_lambda import LambdaClient
 
     from headway_service.accounting.repair import UsageRepairer
+    from headway_service.actions.action import ActionKind, Author
     from headway_service.dead_letters.redrive import DeadLetters
     from headway_service.effects.service import ConfigurationEffects
     from headway_service.forecast.service import ForecastService
@@ -62,7 +63,7 @@ class ApiContainer(UsageContainer, ReuseContainer):
         """Takes requests of operators to stop training jobs that did not come through the queue."""
         from headway_service.jobs.rogue_stops import RogueJobStops
 
-        return RogueJobStops(self.table)
+        return RogueJobStops(self.table, self.clocks.machine_ms)
 
     @property
     def submitter(self) -> Submitter:
@@ -144,9 +145,13 @@ class ApiContainer(UsageContainer, ReuseContainer):
         """Pauses, drains and resumes pools."""
         from headway_service.pools.operations import PoolOperations
 
-        return PoolOperations(
-            table=self.table, wake=self.wake, clock=self.clocks.training_ms, configuration=self._configuration
-        )
+        return PoolOperations(table=self.table, wake=self.wake, clocks=self.clocks, configuration=self._configuration)
+
+    def note_action(self, kind: ActionKind, target: str, author: Author) -> None:
+        """Record what an operator begins to do, if it is not done in the table."""
+        from headway_service.actions.action import ActionRecord
+
+        self.table.write([ActionRecord.of(kind, target, author, self.clocks.machine_ms()).put()])
 
     def config_editor(self, remaining_ms: int) -> ConfigEditor:
         """Changes the configuration document.

@@ -16,8 +16,9 @@ from pydantic.alias_generators import to_camel
 from pydantic.json_schema import models_json_schema
 
 from headway.lifecycle import JobState
-from headway.reasons import outside_gone
+from headway.reasons import ReasonCode, outside_gone
 from headway.reasons.remedies import remedy_for
+from headway_service.actions.action import ActionRecord
 from headway_service.store.records.base import ReasonRecord
 from headway_service.store.records.capacity.rogue_job import RogueJobRecord
 from headway_service.store.records.digest import DigestRecord
@@ -180,7 +181,23 @@ class WeeklyDigest(JobEvent):
         return f"{self.first} to {self.last}"
 
 
-EVENTS: tuple[type[JobEvent], ...] = (JobChange, RogueJobChange, WeeklyDigest)
+class OperatorAction(JobEvent):
+    """What an operator has done to the whole queue. It is of no job, and its ``version`` is always 1."""
+
+    DETAIL_TYPE: ClassVar[str] = "Headway Operator Action"
+
+    action: str = Field(description="The kind of action. Further kinds may come at any time.")
+    target: str = Field(description="What it was done to: a pool, a version of the configuration, a training job.")
+    by: str = Field(description="Who has done it; empty if AWS's own records name who.")
+    reason: str = Field(description="The reason given; empty for none.")
+
+    @property
+    def subject(self) -> str:
+        """See :class:`JobEvent`."""
+        return self.target
+
+
+EVENTS: tuple[type[JobEvent], ...] = (JobChange, RogueJobChange, WeeklyDigest, OperatorAction)
 """All kinds of events."""
 
 
@@ -250,6 +267,23 @@ def rogue_job_event(new: RogueJobRecord | None, old: RogueJobRecord | None, now_
 def digest_event(record: DigestRecord) -> WeeklyDigest:
     """The event of a digest."""
     return WeeklyDigest.model_validate_json(record.detail)
+
+
+def action_event(record: ActionRecord) -> OperatorAction:
+    """The event of an action. It does not say from which address: the feed is for everybody who may list jobs."""
+    return OperatorAction(
+        id=record.id,
+        version=1,
+        time=datetime.fromtimestamp(record.time_ms / 1000, UTC),
+        code=ReasonCode.OPERATOR_ACTION,
+        message=record.message,
+        remedy=remedy_for(ReasonCode.OPERATOR_ACTION),
+        team=None,
+        action=record.kind,
+        target=record.target,
+        by=record.by,
+        reason=record.reason,
+    )
 
 
 def schema() -> dict[str, Any]:

@@ -7,7 +7,14 @@ from dataclasses import dataclass
 
 from headway.sanitize import strip_control_characters
 from headway.vectors import describe
-from headway_service.events.job_events import DigestTeam, JobChange, JobEvent, RogueJobChange, WeeklyDigest
+from headway_service.events.job_events import (
+    DigestTeam,
+    JobChange,
+    JobEvent,
+    OperatorAction,
+    RogueJobChange,
+    WeeklyDigest,
+)
 
 MAX_SUBJECT_CHARS = 100
 """SNS's limit of a subject, which is ASCII (API reference, Publish)."""
@@ -35,7 +42,7 @@ def message_of(change: JobEvent) -> Message:
     facts = dict(_facts(change))
     lines = [
         f"What happened: {_happened(change)}.",
-        f"Why: {change.message}.",
+        f"Why: {_why(change)}.",
         f"What to do: {change.remedy or 'nothing.'}",
         "",
         *(f"{name}: {value}" for name, value in facts.items()),
@@ -100,7 +107,15 @@ def _happened(change: JobEvent) -> str:
         if before is None or before == change.job_state:
             return f"job {change.job_name} is {change.job_state}"
         return f"job {change.job_name} went from {before} to {change.job_state}"
+    if isinstance(change, OperatorAction):
+        return change.message
     return f"training job {change.subject} outside the queue: {change.code}"
+
+
+def _why(change: JobEvent) -> str:
+    if isinstance(change, OperatorAction):
+        return change.reason or "no reason was given"
+    return change.message
 
 
 def _facts(change: JobEvent) -> Iterator[tuple[str, object]]:
@@ -132,3 +147,5 @@ def _attributes(change: JobEvent) -> Iterator[tuple[str, str | int]]:
         yield "priority", change.priority
     if isinstance(change, RogueJobChange):
         yield "trainingJobName", change.training_job_name
+    if isinstance(change, OperatorAction):
+        yield "action", change.action

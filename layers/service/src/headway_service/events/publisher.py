@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from headway_service.actions.action import ACTIONS, ActionRecord
 from headway_service.config.notifications import Notifications
 from headway_service.errors import RetryLater
-from headway_service.events.job_events import JobEvent, digest_event, job_event, rogue_job_event
+from headway_service.events.job_events import JobEvent, action_event, digest_event, job_event, rogue_job_event
 from headway_service.events.notifications import Message, message_of
 from headway_service.feed.append import FeedAppender
 from headway_service.observability.logging import logger
@@ -162,6 +163,8 @@ def event_of(raw: Mapping[str, Any]) -> JobEvent | None:
         )
     if stored.keys["pk"] == DIGEST:
         return digest_event(DigestRecord.parse(new)) if new and not old else None
+    if stored.keys["pk"] == ACTIONS:
+        return action_event(ActionRecord.parse(new)) if new and not old else None
     return job_event(JobRecord.parse(new), JobRecord.parse(old) if old else None) if new else None
 
 

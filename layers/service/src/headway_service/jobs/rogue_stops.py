@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+from headway_service.actions.action import ActionKind, ActionRecord, Author
 from headway_service.errors import RetryLater, RogueJobNotFound
 from headway_service.observability.logging import logger
 from headway_service.ports.table import Table
@@ -11,17 +14,23 @@ from headway_service.store.repository import find_rogue_job, retry_on_conflict
 
 
 class RogueJobStops:
-    """Records requests of operators to stop rogue training jobs."""
+    """Records requests of operators to stop rogue training jobs.
 
-    def __init__(self, table: Table) -> None:
+    Args:
+        machine_clock: now, ms.
+    """
+
+    def __init__(self, table: Table, machine_clock: Callable[[], int]) -> None:
         self._table = table
+        self._machine_clock = machine_clock
 
-    def ask(self, name: str, by: str) -> RogueJobRecord:
+    def ask(self, name: str, by: str, address: str = "") -> RogueJobRecord:
         """Request the stop of a rogue training job. A second request changes nothing.
 
         Args:
             name: of the training job.
             by: the name of the caller.
+            address: the IP address of the call.
 
         Returns:
             The training job, with the first caller who requested its stop.
@@ -42,7 +51,8 @@ class RogueJobStops:
             if known.stop_asked_by:
                 return known
             asked, writes = transitions.request_stop(known, by)
-            self._table.write(writes)
+            action = ActionRecord.of(ActionKind.STOP_ROGUE, name, Author(by, address), self._machine_clock())
+            self._table.write([*writes, action.put()])
             logger.info("a rogue job is to be stopped", extra={"rogue": name, "by": by})
             return asked
 

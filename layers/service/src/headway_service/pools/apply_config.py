@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from typing import Any
 
+from headway_service.actions.action import ActionKind, ActionRecord, Author
 from headway_service.config import document as configuration
 from headway_service.config.document import Configuration
 from headway_service.errors import Conflict, InvalidConfiguration, RetryLater
@@ -175,14 +176,16 @@ def _apply(
         life=(known.life if known is not None else 1) + begins_again,
     )
     made_by = made_by or write_of(stored, read_edits(table))
+    author, now_ms = made_by.author if made_by is not None else None, clock()
     record = record_of(
         configuration.text_of(wanted),
         version=noted.version,
         life=noted.life,
-        author=made_by.author if made_by is not None else None,
-        now_ms=clock(),
+        author=author,
+        now_ms=now_ms,
     )
-    records = [record.put(), *(_missing_record(table, known) if known is not None else [])]
+    action = ActionRecord.of(ActionKind.CONFIGURE, str(noted.version), author or Author(name=""), now_ms)
+    records = [record.put(), action.put(), *(_missing_record(table, known) if known is not None else [])]
     # With the record of the write gone at once, an equal document that is set later is no late write.
     done = [made_by.deletion] if made_by is not None else []
     requires = Absent() if known is None else _is_noted(known)

@@ -10,6 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from headway_service.actions.action import Author
 from headway_service.config.differences import differences
 from headway_service.errors import FieldError, InvalidRequest, VersionNotFound
 from headway_service.ports.table import Key, Put, Table
@@ -26,21 +27,6 @@ _PREFIX = "history#"
 _VERSIONS = 10**12
 _LIVES = 10_000
 _TOKEN = re.compile(r"([0-9]{1,4})\.([0-9]{1,12})")
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Author:
-    """Who changes the configuration through the API.
-
-    Attributes:
-        name: the caller, as in ``user/ada``.
-        address: the IP address of the call; empty if it is not known.
-        reason: the reason given; empty for none.
-    """
-
-    name: str
-    address: str = ""
-    reason: str = ""
 
 
 class ConfigRecord(Record):

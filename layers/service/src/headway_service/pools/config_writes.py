@@ -14,9 +14,9 @@ from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import Any
 
+from headway_service.actions.action import Author
 from headway_service.errors import RetryLater
 from headway_service.observability.logging import logger
-from headway_service.pools.config_history import Author
 from headway_service.ports.config_store import ConfigurationStore, ConfigurationText
 from headway_service.ports.table import Delete, Key, Put, Table
 from headway_service.store.schema_version import stamp, upgrade

@@ -12,13 +12,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
+from headway_service.actions.action import Author
 from headway_service.config import document as configuration
 from headway_service.config.differences import differences
 from headway_service.errors import ConfigurationChanged, Conflict, InvalidConfiguration, RetryLater
 from headway_service.invocation import Invocation
 from headway_service.observability.logging import logger
 from headway_service.pools.apply_config import EffectiveConfig, apply_text, find_applied
-from headway_service.pools.config_history import Author
 from headway_service.pools.config_writes import ConfigWrite, intended, read_edits
 from headway_service.ports.config_store import ConfigurationStore, ConfigurationText
 from headway_service.ports.table import Absent, Delete, Equals, Key, Put, Table

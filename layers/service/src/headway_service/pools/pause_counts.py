@@ -12,8 +12,8 @@ from headway_service.store.records.capacity.ledger import PauseRecord
 OLDER_CODE_MS = 3_600_000
 """For this long, ms, after newer code runs, other functions may run older code, which does not count pauses."""
 
-MAX_COUNTED = MAX_TRANSACTION_WRITES - 1
-"""Pools whose pauses are counted: a pause of all pools counts in one transaction with itself."""
+MAX_COUNTED = MAX_TRANSACTION_WRITES - 2
+"""Pools whose pauses are counted: a pause of all pools counts in one transaction with itself and its record."""
 
 
 def begin_to_count(table: Table, ledger: Ledger, machine_ms: int) -> None:

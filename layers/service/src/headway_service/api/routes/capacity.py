@@ -12,7 +12,7 @@ from headway.api_documents.pools import Capacity
 from headway.api_documents.rogue_jobs import RogueJob, RogueJobs
 from headway_service.api.documents.pools import capacity_document
 from headway_service.api.documents.rogue_jobs import rogue_document
-from headway_service.api.request_context import caller, container
+from headway_service.api.request_context import author, container
 from headway_service.api.router import DocumentedRouter
 from headway_service.errors import InvalidRequest, NotAllowed, RogueJobNotFound
 from headway_service.sagemaker_api.names import MAX_NAME_CHARS, NAME_PATTERN
@@ -55,4 +55,5 @@ def stop_rogue_job(name: RogueName, request: Request) -> tuple[RogueJob, int]:
 
     Or one whose record the queue has lost. A repeated call is no error.
     """
-    return rogue_document(container(request).rogue_job_stops.ask(name, caller(request).name)), HTTPStatus.ACCEPTED
+    by = author(request, None)
+    return rogue_document(container(request).rogue_job_stops.ask(name, by.name, by.address)), HTTPStatus.ACCEPTED

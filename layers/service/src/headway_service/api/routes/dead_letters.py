@@ -7,8 +7,9 @@ from http import HTTPStatus
 from aws_lambda_powertools.event_handler import Request
 
 from headway.api_documents.dead_letters import DeadLetters, Redrive
+from headway_service.actions.action import ActionKind
 from headway_service.api.documents.dead_letters import letter_document, redrive_document
-from headway_service.api.request_context import caller, container
+from headway_service.api.request_context import author, caller, container
 from headway_service.api.router import DocumentedRouter
 from headway_service.errors import NotAllowed
 from headway_service.observability.logging import logger
@@ -26,7 +27,8 @@ def list_dead_letters(request: Request) -> DeadLetters:
 @router.call("POST /dead-letters/redrive", {HTTPStatus.OK: "The redriven letters, and those that stay."}, NotAllowed)
 def redrive_dead_letters(request: Request) -> Redrive:
     """Send dead letters to their functions again."""
-    who = caller(request)
-    done = container(request).dead_letters.redrive()
+    given, who = container(request), caller(request)
+    given.note_action(ActionKind.REDRIVE, "dead letters", author(request, None))
+    done = given.dead_letters.redrive()
     logger.info("dead letters redriven", extra={"caller": who.arn, "redriven": done.redriven, "left": done.left})
     return redrive_document(done)

@@ -10,7 +10,8 @@ from aws_lambda_powertools.event_handler.openapi.params import Body
 from pydantic import BaseModel, ConfigDict, Field
 
 from headway.api_documents.forget import ForgottenOwner
-from headway_service.api.request_context import caller, container
+from headway_service.actions.action import ActionKind
+from headway_service.api.request_context import author, caller, container
 from headway_service.api.router import DocumentedRouter
 from headway_service.api.routes.jobs import MAX_ARN_CHARS
 from headway_service.api.routes.usage import NextToken
@@ -55,4 +56,7 @@ def forget(request: Request, body: Annotated[Owner, Body()], next_token: NextTok
         account=caller(request).account,
         now_ms=given.clocks.training_ms(),
     )
+    if next_token is None:
+        # Nothing is forgotten yet. The record must not name whom.
+        given.note_action(ActionKind.FORGET, "the name of an owner", author(request, None))
     return ForgottenOwner(jobs=page.jobs, unreadable=page.unreadable, sums=page.sums, next_token=page.token)

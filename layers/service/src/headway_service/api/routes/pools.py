@@ -83,7 +83,7 @@ def pause_pool(pool: PoolName, why: Annotated[Why, Body()], request: Request) ->
 
     Nothing starts there, and nothing is preempted for it, until it is resumed. Running jobs continue.
     """
-    container(request).pool_operations.pause(pool, caller(request).name, why.reason)
+    _pause(request, pool, why.reason)
     return _show(request, pool)
 
 
@@ -93,14 +93,14 @@ def drain_pool(pool: PoolName, drain: Annotated[Drain, Body()], request: Request
 
     Running jobs continue to their end, or are stopped and requeued.
     """
-    container(request).pool_operations.pause(pool, caller(request).name, drain.reason, stops=drain.stop)
+    _pause(request, pool, drain.reason, stops=drain.stop)
     return _show(request, pool)
 
 
 @router.call("POST /pools/<pool>/resume", {HTTPStatus.OK: "The pool."}, InvalidRequest, NotAllowed, PoolNotFound)
 def resume_pool(pool: PoolName, request: Request) -> PoolUse:
     """Resume a paused pool."""
-    container(request).pool_operations.resume(pool, caller(request).name)
+    _resume(request, pool)
     return _show(request, pool)
 
 
@@ -122,15 +122,25 @@ def resize_pool(pool: PoolName, change: Annotated[Resize, Body()], request: Requ
 @router.call("POST /pause", {HTTPStatus.OK: "Each pool."}, *_PAUSING)
 def pause_everything(why: Annotated[Why, Body()], request: Request) -> Capacity:
     """Pause all pools, including pools that are added later."""
-    container(request).pool_operations.pause(PauseRecord.EVERYTHING, caller(request).name, why.reason)
+    _pause(request, PauseRecord.EVERYTHING, why.reason)
     return _show_all(request)
 
 
 @router.call("POST /resume", {HTTPStatus.OK: "Each pool."}, NotAllowed, RestoreUnfinished)
 def resume_everything(request: Request) -> Capacity:
     """Resume all pools, except those that were paused separately."""
-    container(request).pool_operations.resume(PauseRecord.EVERYTHING, caller(request).name)
+    _resume(request, PauseRecord.EVERYTHING)
     return _show_all(request)
+
+
+def _pause(request: Request, pool: str, reason: str, *, stops: bool = False) -> None:
+    by = author(request, reason)
+    container(request).pool_operations.pause(pool, by.name, reason, stops=stops, address=by.address)
+
+
+def _resume(request: Request, pool: str) -> None:
+    by = author(request, None)
+    container(request).pool_operations.resume(pool, by.name, address=by.address)
 
 
 def _show(request: Request, pool: str) -> PoolUse:
