@@ -158,3 +158,18 @@ def test_a_selection_of_too_many_jobs_touches_none(run: Run, server: ContractSer
     assert "More than 2 jobs match" in run("stop", "--mine", "--yes")[2]
     assert changed(server) == set()
     assert run("stop", "--state", "running", "--yes")[0] == 0
+
+
+def test_jobs_are_stopped_from_the_end_of_the_queue_so_that_no_stop_lets_another_one_start(
+    run: Run, server: ContractServer
+):
+    add = server.queue.add
+    add("runs", jobState="running", liveAttempt="runs")
+    for name in ("first", "second", "third"):
+        add(name)
+    progress = {"count": 2, "atOnce": 1, "maxFailures": None, "unmade": 1, "completed": 1, "failed": 0, "stopped": 0}
+    add("array", jobState="running", array=progress)
+    add("held", held=True)
+    assert run("stop", "--mine", "--yes")[0] == 0
+    stopped = [each.target.split("/")[3] for each in server.received if each.method == "DELETE"]
+    assert stopped == ["array", "held", "third", "second", "first", "runs"]

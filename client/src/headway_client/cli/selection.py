@@ -64,13 +64,16 @@ class Selection:
         if not (self.names or self.by_filter):
             raise UsageError("Name a job, or select jobs by --mine, --team, --owner, --name or --state.")
 
-    def find(self, common: CommonOptions, api: HeadwayApi, verb: str) -> Sequence[str]:
+    def find(
+        self, common: CommonOptions, api: HeadwayApi, verb: str, *, order: Callable[[Job], Any] | None = None
+    ) -> Sequence[str]:
         """Return the names of the jobs to act on; those of filters are shown and confirmed first.
 
         Args:
             common: the common options.
             api: the queue.
             verb: what is to be done, such as "Stop", for the question.
+            order: by what the jobs of filters are sorted; by default they are in the order of the queue.
 
         Raises:
             UsageError: the selection matches too many jobs, or the user does not confirm.
@@ -78,6 +81,8 @@ class Selection:
         if not self.by_filter:
             return self.names
         shown = self._matching(api)
+        if order is not None:
+            shown.sort(key=order)
         if len(shown) > MAX_SELECTED_JOBS:
             raise UsageError(f"More than {MAX_SELECTED_JOBS} jobs match; select fewer.")
         if not shown:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from headway_client.cli.arguments.params import PRIORITY, Duration, WholeNumber
@@ -9,6 +11,9 @@ from headway_client.cli.command import Command, CommonOptions, pass_common
 from headway_client.cli.context import act_on_jobs, act_on_rogue_jobs, open_api
 from headway_client.cli.selection import Selection, job_selection
 from headway_client.errors import UsageError
+
+if TYPE_CHECKING:
+    from headway_client.models import Job
 
 
 @click.command("stop", cls=Command, rows=True)
@@ -25,7 +30,21 @@ def stop(common: CommonOptions, selection: Selection, reason: str | None, *, rog
     api = open_api(common)
     if rogue:
         return act_on_rogue_jobs(common, selection.names, api.stop_rogue_job)
-    return act_on_jobs(common, selection.find(common, api, "Stop"), lambda name: api.stop_job(name, reason))
+    names = selection.find(common, api, "Stop", order=_from_the_end_of_the_queue)
+    return act_on_jobs(common, names, lambda name: api.stop_job(name, reason))
+
+
+def _from_the_end_of_the_queue(job: Job) -> tuple[int, int]:
+    """In which order jobs are stopped, so that the stop of one lets no other one of them start.
+
+    Arrays first, as they make further members. Then those without a place, which may wait for others to end, and those
+    that wait, the last one first; then those that have instances.
+    """
+    if job.array is not None:
+        return 0, 0
+    if job.live_attempt is not None:
+        return 3, 0
+    return (1, 0) if job.place is None else (2, -job.place)
 
 
 @click.command("priority", cls=Command, rows=True)
