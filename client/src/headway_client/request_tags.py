@@ -54,6 +54,19 @@ def with_priority(request: Mapping[str, Any], priority: int) -> dict[str, Any]:
     return with_tag(request, PRIORITY_TAGS[0], str(priority), replaced=PRIORITY_TAGS)
 
 
+def with_default_priority(request: dict[str, Any], priority: int | None) -> dict[str, Any]:
+    """Return a request with this priority if it has none.
+
+    Args:
+        request: a CreateTrainingJob request.
+        priority: 0 to 9999; None for the queue's default.
+
+    Raises:
+        UsageError: the request's Tags are not a list.
+    """
+    return request if priority is None or has_priority(request) else with_priority(request, priority)
+
+
 def is_reserved(key: str) -> bool:
     """Return whether a tag belongs to AWS or to the queue, so that a request can't have it."""
     return key in QUEUE_TAGS or key.lower().startswith("aws:")

@@ -89,6 +89,33 @@ def test_the_request_is_the_one_that_fit_sends(queue: TrainingQueue, server: Con
     assert server.queue.jobs["job1"]["request"] == sent
 
 
+@pytest.mark.parametrize(
+    ("of_the_estimator", "given", "expected"),
+    [(None, None, 7), ([{"Key": "priority", "Value": "3"}], None, 3), (None, 0, 0)],
+    ids=["the session's", "the estimator's", "that of the call"],
+)
+def test_a_job_of_a_session_has_its_priority_however_it_is_submitted(
+    queue: TrainingQueue,
+    server: ContractServer,
+    of_the_estimator: list[dict[str, str]] | None,
+    given: int | None,
+    expected: int,
+):
+    queue.submit(estimator(sagemaker_session=session(priority=7), tags=of_the_estimator), job_name="a", priority=given)
+    queue.map(
+        estimator(sagemaker_session=session(priority=7), tags=of_the_estimator), [None], job_names=["b"], priority=given
+    )
+
+    assert {name: job["priority"] for name, job in server.queue.jobs.items()} == {"a": expected, "b": expected}
+
+
+def test_a_job_has_the_priority_of_an_installation(api: HeadwayApi, queue: TrainingQueue, server: ContractServer):
+    install(api, priority=4)
+    queue.submit(estimator(sagemaker_session=plain_session()), job_name="a")
+
+    assert server.queue.jobs["a"]["priority"] == 4
+
+
 def test_an_estimator_knows_its_generated_name(queue: TrainingQueue, server: ContractServer, sources: str):
     trained = pytorch(sources, plain_session(), base_job_name="vision")
 

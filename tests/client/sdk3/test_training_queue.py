@@ -313,3 +313,10 @@ def test_the_example_of_a_trainer(server: ContractServer):
     (job,) = server.queue.jobs.values()
     assert job["priority"] == 5
     assert job["request"]["InputDataConfig"][0]["DataSource"]["S3DataSource"]["S3Uri"] == "s3://data/train"
+
+
+def test_a_job_has_the_priority_of_an_installation(api: HeadwayApi, queue: TrainingQueue, server: ContractServer):
+    install(api, priority=4)
+    queue.submit(trainer(), job_name="a")
+
+    assert server.queue.jobs["a"]["priority"] == 4

@@ -31,6 +31,9 @@ _LOG_METHODS = {"describe_log_streams": "describe", "get_log_events": "get"}
 _ATTACHED = "headway_queue"
 """The attribute of an attached client with its queue."""
 
+_PRIORITY = "headway_priority"
+"""The attribute with the priority of requests without a priority tag."""
+
 
 def attach(
     target: Any, api: HeadwayApi | None = None, *, priority: int | None = None, tell: Notify | None = None
@@ -121,8 +124,15 @@ def attach_client(client: Any, access: QueueAccess, progress: Progress, *, prior
         for name in _LOG_METHODS:
             setattr(client, name, getattr(proxy, name))
     setattr(client, _ATTACHED, access)
+    setattr(client, _PRIORITY, priority)
 
 
 def is_attached(client: Any) -> bool:
     """Return whether a queue is attached to a client."""
     return hasattr(client, _ATTACHED)
+
+
+def default_priority(client: Any) -> int | None:
+    """Return the priority that a client gives requests without a priority tag; None for the queue's default."""
+    priority: int | None = getattr(client, _PRIORITY, None)
+    return priority

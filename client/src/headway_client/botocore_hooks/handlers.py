@@ -22,7 +22,7 @@ from headway_client.botocore_hooks.progress import MAX_FOLLOWED_JOBS, Progress
 from headway_client.botocore_hooks.responses import Response, answer, error_response, refusal, says_not_found
 from headway_client.errors import ClientError, NotAllowedError
 from headway_client.models import Job, JobDetails
-from headway_client.request_tags import QUEUE_TAGS, has_priority, with_priority
+from headway_client.request_tags import QUEUE_TAGS, with_default_priority
 from headway_client.ttl_cache import TtlCache
 
 SEEN_FOR_S = 86_400.0
@@ -86,9 +86,7 @@ class _Handlers:
         context[_CONTEXT_KEY] = params
 
     def _create(self, *, context: dict[str, Any], **_: Any) -> Response:
-        request: dict[str, Any] = context[_CONTEXT_KEY]
-        if self._priority is not None and not has_priority(request):
-            request = with_priority(request, self._priority)
+        request = with_default_priority(context[_CONTEXT_KEY], self._priority)
         name = str(request["TrainingJobName"])
         try:
             submission = self._jobs.submit(request)

@@ -12,7 +12,9 @@ import uuid
 from collections.abc import Mapping
 from typing import Any
 
+from headway_client.botocore_hooks.attach import default_priority
 from headway_client.errors import UsageError
+from headway_client.request_tags import with_default_priority
 
 MAX_NAME_CHARS = 63
 """Maximum length of a training job's name (source: API reference, CreateTrainingJob, TrainingJobName)."""
@@ -95,7 +97,7 @@ def _of_estimator(
     arguments = _TrainingJob._get_train_args(estimator, inputs, dict(experiment_config or {}))  # noqa: SLF001
     recorder.train(**arguments)
     (request,) = requests
-    return request
+    return _with_priority_of(session, request)
 
 
 def _of_trainer(trainer: Any, inputs: Any, job_name: str | None) -> dict[str, Any]:
@@ -103,11 +105,17 @@ def _of_trainer(trainer: Any, inputs: Any, job_name: str | None) -> dict[str, An
         raise UsageError("The trainer trains on this machine; give it training_mode=Mode.SAGEMAKER_TRAINING_JOB.")
     _refuse_pipelines(trainer.sagemaker_session)
     # The SDK's own client of AWS Batch gets the request from the same method (sagemaker-train 1.27.0).
-    request: dict[str, Any] = trainer._create_training_job_args(input_data_config=inputs, boto3=True)  # noqa: SLF001
+    request = trainer._create_training_job_args(input_data_config=inputs, boto3=True)  # noqa: SLF001
     staged = trainer._temp_code_dir  # noqa: SLF001
     if staged is not None:
         staged.cleanup()
-    return {**request, "TrainingJobName": job_name or _unique_name(request["TrainingJobName"])}
+    named = {**request, "TrainingJobName": job_name or _unique_name(request["TrainingJobName"])}
+    return _with_priority_of(trainer.sagemaker_session, named)
+
+
+def _with_priority_of(session: Any, request: dict[str, Any]) -> dict[str, Any]:
+    """Return a request as the session's client would send it: with the client's priority if it has none."""
+    return with_default_priority(request, default_priority(session.sagemaker_client))
 
 
 def _unique_name(name: str) -> str:
