@@ -88,7 +88,16 @@ def test_a_recount_adds_to_the_sums_what_they_lack_of_the_jobs_that_are_kept(fun
     assert (row["name"], row["period"], row["jobs"], row["wait"]["count"]) == (ADA, None, {"stopped": 2}, 0)
     rows = get(functions, "/usage", by="pool", from_="2026-01-01", to="2027-12-31", step="month")["rows"]
     assert sum(row["jobs"].get("stopped", 0) for row in rows) == 2
+
+
+def test_usage_by_a_tag_that_is_not_counted_is_refused_and_one_that_is_may_be_empty(functions: Functions) -> None:
+    document = {"pools": {"ml.p5.48xlarge": {"size": 2}}, "usageTags": ["project", "study"]}
+    functions.http("PUT", "/config", document, headers={"If-Match": "*"})
     assert get(functions, "/usage", by="tag:project", from_="2026-01-01")["rows"] == []
+    status, refusal = functions.http("GET", "/usage", query={"by": ["tag:cost"], "from": ["2026-01-01"]})
+    assert (status, refusal["error"]["code"]) == (400, "InvalidRequest")
+    assert "add it to `usageTags`" in refusal["error"]["message"]
+    assert refusal["error"]["message"].endswith("counted are `project`, `study`")
 
 
 @pytest.mark.parametrize("left_ms", [0, 50_000])

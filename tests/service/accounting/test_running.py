@@ -14,6 +14,7 @@ from headway.accounting.days import DAY_MS, begin_ms
 from headway.lifecycle import AttemptState, JobState
 from headway_service.accounting import running as running_module
 from headway_service.accounting.reader import Step, UsageRow, read_usage_until
+from headway_service.errors import InvalidRequest
 from headway_service.ports.table import Item, Key, Put
 from headway_service.store.records.base import LEDGER
 from headway_service.store.records.capacity.attempt import AttemptRecord
@@ -139,10 +140,11 @@ def test_an_attempt_counts_from_its_launch_until_it_has_stopped(state: AttemptSt
     assert sum(row.running.attempts for row in rows) == counted
 
 
-def test_a_tag_that_the_policy_does_not_name_has_no_running_attempts() -> None:
+def test_a_tag_that_the_policy_does_not_name_is_refused_also_while_attempts_run() -> None:
     table = MemoryTable()
     table.write([holds(attempt(1)).put(), job("a", ended=False).put()])
-    assert usage(table, "tag:project", attempt(1).ended_ms) == []
+    with pytest.raises(InvalidRequest, match="is not counted by the tag `project`"):
+        usage(table, "tag:project", attempt(1).ended_ms)
 
 
 def test_the_requests_that_are_read_for_a_tag_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,7 +22,7 @@ from headway_service.accounting.records import (
     prefix,
 )
 from headway_service.accounting.running import RunningUse, read_running
-from headway_service.errors import InvalidRequest
+from headway_service.errors import FieldError, InvalidRequest
 from headway_service.ports.table import Table
 
 MAX_RANGE_DAYS = 1830
@@ -161,7 +161,7 @@ def read_usage_until(
         tags: returns the tags by which usage is summed up.
 
     Raises:
-        InvalidRequest: see there, or there are too many rows.
+        InvalidRequest: see there, or there are too many rows, or the sums are by other tags.
     """
     rows = read_usage(table, dimension, first, last, step, by_days=by_days, kept_since=kept_since)
     found = {(row.period, row.name): row for row in rows}
@@ -173,7 +173,21 @@ def read_usage_until(
         row = found.get((period, name)) or UsageRow(name=name, period=period)
         found[period, name] = replace(row, running=use)
     _check_rows(len(found))
+    if not found:
+        _require_counted(dimension, tags)
     return [row for _, row in sorted(found.items())]
+
+
+def _require_counted(dimension: str, tags: Callable[[], Sequence[str]]) -> None:
+    """Nothing may be found of a tag because nothing was used, or because nothing is counted by it."""
+    kind, _, tag = dimension.partition(":")
+    if kind != "tag" or tag in (counted := tags()):
+        return
+    message = (
+        f"usage is not counted by the tag `{tag}`: add it to `usageTags` of the configuration, and attempts that end "
+        f"from then on count; counted are {', '.join(f'`{each}`' for each in counted) or 'no tags'}"
+    )
+    raise InvalidRequest(message, [FieldError(field="by", message="is a tag that usage is not counted by")])
 
 
 def _shown_period(step: Step, day: date) -> str:
