@@ -178,6 +178,7 @@ def test_the_request_of_a_waiting_job_is_changed(functions: Functions) -> None:
     status, job = functions.http("POST", "/jobs/a/change", {"maxRuntimeSeconds": 60, "instances": 1})
     assert (status, job["demand"], functions.wakes()) == (200, {"ml.p5.48xlarge": 1}, ["request changed"])
     assert job["limitSeconds"] == accepted["limitSeconds"] - 86_400 + 60
+    assert (accepted["maxRuntimeSeconds"], job["maxRuntimeSeconds"]) == (86_400, 60)
     shown = functions.http("GET", "/jobs/a")[1]
     assert shown["request"]["ResourceConfig"]["InstanceCount"] == 1
     assert shown["request"]["StoppingCondition"] == {"MaxRuntimeInSeconds": 60}

@@ -54,6 +54,7 @@ def test_of_a_plain_request_nothing_follows_but_its_demand_and_its_limit() -> No
         request=kept(made).request,
         digest=kept(made).digest,
         demand={P5: 2},
+        max_run_s=RUN_MS // 1000,
         terms=JobTerms(**TERMS, allowance_ms=OVERHEAD_MS),
     )
 
@@ -100,12 +101,18 @@ def test_of_a_request_that_says_all_all_of_it_follows() -> None:
         alternatives=keep(submission, array).alternatives,
         choices=(
             AlternativeRecord(
-                demand={P5: 1}, limit_ms=limit_ms, pending_limit_s=900, warm_key=warm_key(made), keep_s=300
+                demand={P5: 1},
+                limit_ms=limit_ms,
+                max_run_s=1000,
+                pending_limit_s=900,
+                warm_key=warm_key(made),
+                keep_s=300,
             ),
-            AlternativeRecord(demand={PLAN_POOL: 3}, limit_ms=limit_ms, pending_limit_s=900),
+            AlternativeRecord(demand={PLAN_POOL: 3}, limit_ms=limit_ms, max_run_s=1000, pending_limit_s=900),
             AlternativeRecord(
                 demand={G5: 4},
                 limit_ms=(700 + 100) * 1000,
+                max_run_s=500,
                 on_demand_limit_ms=(500 + 900 + 100) * 1000,
                 pending_limit_s=900,
             ),
@@ -119,6 +126,7 @@ def test_of_a_request_that_says_all_all_of_it_follows() -> None:
         ),
         reuse=ReuseRecord(unpinned=True),
         demand={P5: 1},
+        max_run_s=1000,
         terms=JobTerms(
             priority=7,
             entry_time_ms=0,
@@ -145,6 +153,7 @@ def test_a_request_for_spot_has_two_limits_and_no_allowance() -> None:
         request=kept(made).request,
         digest=kept(made).digest,
         demand={P5: 1},
+        max_run_s=500,
         terms=JobTerms(**{**TERMS, "limit_ms": 700_000 + OVERHEAD_MS}),
         on_demand_limit_ms=500_000 + OVERHEAD_MS,
     )

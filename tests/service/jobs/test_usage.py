@@ -165,7 +165,7 @@ def test_an_attribute_in_the_map_and_one_beside_it_are_read_alike(world: World) 
 def test_a_job_without_map_attributes_is_stored_without_the_map(world: World) -> None:
     world.submit("a")
     item = world.table.get(JobRecord.key("a"))
-    bare = JobRecord.parse(item or {}).model_copy(update={"limit_ms": None, "handicap_ms": 0})
+    bare = JobRecord.parse(item or {}).model_copy(update={"limit_ms": None, "max_run_s": None, "handicap_ms": 0})
     assert "summary" not in bare.put().item
     assert JobRecord.parse(bare.put().item) == bare
 

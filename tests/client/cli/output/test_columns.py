@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 import time
 from datetime import datetime
 
@@ -54,6 +55,20 @@ def test_the_queue_is_sorted_by_columns_with_missing_values_last(run: Run, order
     assert names(run("ls", "--sort", order)[1]) == list(expected)
     shown = json.loads(run("queue", f"--sort={order}", "-o", "json")[1])
     assert [job["jobName"] for job in shown["jobs"]] == list(expected)
+
+
+def test_the_limit_is_that_of_the_request_and_a_preempted_job_does_not_run(run: Run, server: ContractServer):
+    started = {"attemptCount": 1, "startedTime": "2026-01-02T06:00:00.000Z"}
+    server.queue.add("a", jobState="preempted", maxRuntimeSeconds=7200, limitSeconds=9000, **started)
+    server.queue.add("b", jobState="running", maxRuntimeSeconds=None, limitSeconds=9000, **started)
+    columns = ("--columns", "name,limit,elapsed")
+    assert [line.split() for line in run("queue", *columns, "-o", "csv")[1].splitlines()[1:]] == [
+        ["a,7200,"],
+        ["b,9000,1800"],
+    ]
+    table = run("queue", *columns)[1]
+    assert re.search(r"2 h +-\n", table)
+    assert "30 min of 2 h 30 min" in table
 
 
 @pytest.mark.usefixtures("jobs")

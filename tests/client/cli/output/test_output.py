@@ -137,6 +137,21 @@ def test_a_jobs_sheet_has_the_elapsed_time_of_its_live_attempt_of_the_limit():
     assert "Limit     2 h" in waits.splitlines()
 
 
+@pytest.mark.parametrize(
+    ("limits", "shown"),
+    [
+        ({"maxRuntimeSeconds": 3600, "limitSeconds": 5400}, "1 h, its instances 90 min at most"),
+        ({"maxRuntimeSeconds": 7200, "limitSeconds": 9000}, "2 h, its instances 2 h 30 min at most"),
+        ({"maxRuntimeSeconds": 86400, "limitSeconds": 88200}, "1 d, its instances 1 d 30 min at most"),
+        ({"maxRuntimeSeconds": 3600, "limitSeconds": None}, "1 h"),
+        ({"maxRuntimeSeconds": None, "limitSeconds": 5400}, "90 min"),
+        ({"maxRuntimeSeconds": None, "limitSeconds": None}, "-"),
+    ],
+)
+def test_a_limit_is_shown_as_the_request_has_it_with_what_it_may_hold(limits: dict[str, Any], shown: str):
+    assert f"Limit     {shown}" in output.job_sheet(JobDetails.from_document(details_document(**limits))).splitlines()
+
+
 def test_the_last_checkpoint_of_the_live_attempt_is_shown_if_it_was_seen():
     attempt = {
         "attemptName": "job1", "number": 1, "attemptState": "live", "trainingJobStatus": "InProgress",

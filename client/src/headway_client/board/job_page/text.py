@@ -93,7 +93,7 @@ def _facts(job: JobDetails) -> Iterator[str]:
     yield _line("needs", instances(job.demand))
     yield _line("team", job.team or "none")
     yield _line("owner", job.owner or "unknown")
-    yield _line("limit", "none" if job.limit_seconds is None else span(job.limit_seconds))
+    yield _line("limit", "none" if job.run_limit_seconds is None else span(job.run_limit_seconds))
     if (run := job.expected_run) is not None:
         yield _line("expected", f"{span(run.seconds)}, by {run.runs} earlier jobs")
     yield _line("preempted", f"{job.preemptions} time{'' if job.preemptions == 1 else 's'}")

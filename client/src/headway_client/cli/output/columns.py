@@ -9,6 +9,7 @@ from headway_client.cli.output import times, values
 from headway_client.cli.output.arrays.details import ended_members
 from headway_client.cli.output.table import NONE, Figure, Table
 from headway_client.job_sentences import why
+from headway_client.job_states import WAITING_STATES
 from headway_client.models import Job, RogueJob
 
 SortKey = str | float | None
@@ -30,22 +31,27 @@ class Column:
 
 
 def elapsed_s(job: Job) -> int | None:
-    """Return for how long a job that has its first attempt has run; None if that is not known."""
-    # A list does not have the start of a later attempt.
-    if job.attempt_count > 1:
+    """Return for how long a job that has its first attempt runs, or has run; None if that is not known."""
+    # A list does not have the start of a later attempt. A preempted job does not run.
+    if job.attempt_count > 1 or job.state in WAITING_STATES:
         return None
     return times.between(job.started_time, job.ended_time) if job.has_ended else times.since(job.started_time)
 
 
 def elapsed(job: Job) -> str:
     """Return the elapsed time of a job, of its limit."""
-    limit = f" of {times.length(job.limit_seconds)}" if job.limit_seconds is not None else ""
+    limit = f" of {times.limit(job.run_limit_seconds)}" if job.run_limit_seconds is not None else ""
     seconds = elapsed_s(job)
     return NONE if seconds is None else Figure(times.length(seconds) + limit, seconds)
 
 
 def _state(job: Job) -> str:
     return "held" if job.held else job.state
+
+
+def _limit(job: Job) -> str:
+    seconds = job.run_limit_seconds
+    return NONE if seconds is None else Figure(times.limit(seconds), seconds)
 
 
 def _text(header: str, get: Callable[[Job], str | None]) -> Column:
@@ -80,7 +86,7 @@ def _columns(*, wide: bool) -> dict[str, Column]:
         "instances": _count("Instances", lambda job: sum(job.demand.values())),
         "age": _duration("Age", lambda job: times.since(job.entry_time)),
         "elapsed": Column(header=Figure("Elapsed", "Elapsed (s)"), cell=elapsed, key=elapsed_s),
-        "limit": _duration("Limit", lambda job: job.limit_seconds),
+        "limit": Column(header=Figure("Limit", "Limit (s)"), cell=_limit, key=lambda job: job.run_limit_seconds),
         "entered": _time("Entered", lambda job: job.entry_time, wide=wide),
         "started": _time("Started", lambda job: job.started_time, wide=wide),
         "ended": _time("Ended", lambda job: job.ended_time, wide=wide),

@@ -141,13 +141,21 @@ def _checkpoint_time(details: JobDetails) -> str | None:
 
 def _time_spent(details: JobDetails) -> tuple[str, str]:
     """Return for how long the live attempt runs, of its limit; or the limit if there is none."""
-    job = details.job
-    limit = NONE if job.limit_seconds is None else times.length(job.limit_seconds)
+    limit = _limit(details.job)
     live = _live_attempt(details)
     seconds = times.since(live.started_time) if live else None
     if seconds is None:
         return "Limit", limit
-    return "Elapsed", times.length(seconds) + ("" if limit == NONE else f" of {limit}")
+    return "Elapsed", times.limit(seconds) + ("" if limit == NONE else f" of {limit}")
+
+
+def _limit(job: Job) -> str:
+    """Return for how long an attempt may train, and for how long it may hold its instances if that is longer."""
+    trains_s, holds_s = job.run_limit_seconds, job.limit_seconds
+    if trains_s is None:
+        return NONE
+    held = f", its instances {times.limit(holds_s)} at most" if holds_s is not None and holds_s > trains_s else ""
+    return times.limit(trains_s) + held
 
 
 def _attempt_row(attempt: Attempt, *, held: bool) -> list[str]:

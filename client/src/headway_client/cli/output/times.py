@@ -10,6 +10,7 @@ from headway_client.cli.output.table import NONE, Figure
 from headway_client.models import ExpectedRun
 
 _MINUTE_S, _HOUR_S, _DAY_S = 60, 3600, 86_400
+_UNITS = (("d", _DAY_S), ("h", _HOUR_S), ("min", _MINUTE_S))
 
 
 now_s: Callable[[], float] = time.time
@@ -72,12 +73,25 @@ def duration(seconds: int | None) -> str:
     return NONE if seconds is None else Figure(length(seconds), seconds)
 
 
+def limit(seconds: int) -> str:
+    """Return a duration such as ``2 h 30 min``: as `length` does, with the next smaller unit if there is a rest."""
+    unit_s = next((unit_s for _, unit_s in _UNITS if _has(seconds, unit_s)), 1)
+    rest = seconds % unit_s
+    # Of minutes the rest are seconds, which matter to nobody.
+    return length(seconds) if rest < _MINUTE_S else f"{length(seconds - rest)} {length(rest - rest % _MINUTE_S)}"
+
+
 def length(seconds: int) -> str:
     """Return a duration in its largest unit of which it has at least two, cut to whole units."""
-    for unit, unit_s in (("d", _DAY_S), ("h", _HOUR_S), ("min", _MINUTE_S)):
-        if seconds >= 2 * unit_s or (seconds >= unit_s and seconds % unit_s == 0):
+    for unit, unit_s in _UNITS:
+        if _has(seconds, unit_s):
             return f"{seconds // unit_s} {unit}"
     return f"{seconds} s"
+
+
+def _has(seconds: int, unit_s: int) -> bool:
+    """Whether a duration has at least two of a unit, or exactly one."""
+    return seconds >= 2 * unit_s or seconds == unit_s
 
 
 def expected_run(run: ExpectedRun) -> str:

@@ -76,8 +76,15 @@ class Job(ApiDocument):
     started_time: Annotated[Time | None, Member("Start of its first attempt.")]
     ended_time: Time | None
     comment: Annotated[str | None, Member("A note of its owner, or of an administrator; everybody sees it.")] = None
+    max_runtime_seconds: Annotated[
+        int | None, Member("MaxRuntimeInSeconds of its request; null if it was submitted to an earlier release.")
+    ] = None
     limit_seconds: Annotated[
-        int | None, Member("How long each attempt may hold its instances; null if nothing limits it.")
+        int | None,
+        Member(
+            "How long each attempt may hold its instances, with their provisioning, the stop and uploads; null if "
+            "nothing limits it."
+        ),
     ] = None
     instance_seconds: Annotated[Mapping[str, int], Member("What its ended attempts held, per pool.")] = field(
         default_factory=dict
@@ -87,6 +94,11 @@ class Job(ApiDocument):
     def has_ended(self) -> bool:
         """Whether the job has reached a state that it never leaves."""
         return self.state in TERMINAL
+
+    @property
+    def run_limit_seconds(self) -> int | None:
+        """How long each attempt may train; if that is not known, how long it may hold its instances."""
+        return self.limit_seconds if self.max_runtime_seconds is None else self.max_runtime_seconds
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,6 +14,7 @@ from headway_service.admission.checks.draft import Draft
 from headway_service.admission.kept import Kept
 from headway_service.admission.policy_view import job_allowance_ms, job_limit_ms, pending_limit_s
 from headway_service.admission.submission import Submission
+from headway_service.sagemaker_api.request_change import run_time_s
 from headway_service.sagemaker_api.run_source import run_source
 from headway_service.store.records.alternative import AlternativeRecord
 from headway_service.store.records.dependency import DependencyRecord
@@ -45,6 +46,8 @@ class Admitted:
     demand: Mapping[str, int]
     #: Those of the job, but for what follows from its entry: its time, its standing and its owner.
     terms: JobTerms
+    #: Its MaxRuntimeInSeconds.
+    max_run_s: int
     #: Its limit on demand, ms, for a request for spot instances; None for other requests.
     on_demand_limit_ms: int | None = None
     #: How long an attempt on on-demand instances may wait for them, s; None for no limit.
@@ -82,6 +85,7 @@ def admitted(submission: Submission, kept: Kept, drafts: Sequence[Draft], array:
         reuse=reuse.reuse(submission.reuse, submission.reuse_unpinned),
         demand=first.demand,
         terms=_terms(drafts[0], first, pools={pool for each in choices for pool in each.demand}),
+        max_run_s=run_time_s(request.raw),
         on_demand_limit_ms=first.on_demand_limit_ms,
         pending_limit_s=first.pending_limit_s,
         warm_pool=request.warm_pool and not first.keep_s,
@@ -121,6 +125,7 @@ def _choice(draft: Draft, *, with_warm_pool: bool) -> AlternativeRecord:
     return AlternativeRecord(
         demand=draft.demand,
         limit_ms=job_limit_ms(raw, configuration),
+        max_run_s=run_time_s(raw),
         on_demand_limit_ms=job_limit_ms(raw, configuration, left_spot=True) if request.spot else None,
         pending_limit_s=pending_limit_s(raw, configuration),
         warm_key=warm_key,

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from headway.jobpolicy.rules import DEFAULT_RUN_TIME_S, TrainingJob
+from headway.jobpolicy.rules import TrainingJob
 from headway.jobpolicy.utilization import Coverage, Watched, coverage
 from headway.pool_names import on_demand_pool
 from headway.vectors import total
 from headway_service.config.document import DEFAULT_TEAM, Configuration
 from headway_service.sagemaker_api.launch_request import on_demand
+from headway_service.sagemaker_api.request_change import run_time_s
 from headway_service.sagemaker_api.tags import PREEMPTIBLE_TAG, TEAM_TAGS
 from headway_service.sagemaker_api.training_request import TrainingRequest, is_serverless
 
@@ -83,8 +84,7 @@ def job_allowance_ms(request: Mapping[str, Any], configuration: Configuration) -
         request: the CreateTrainingJob request of the job, without spot instances.
         configuration: as for :func:`job_limit_ms`.
     """
-    run_s = request.get("StoppingCondition", {}).get("MaxRuntimeInSeconds", DEFAULT_RUN_TIME_S)
-    return job_limit_ms(request, configuration) - int(run_s) * 1000
+    return job_limit_ms(request, configuration) - run_time_s(request) * 1000
 
 
 def allocation_limit_ms(
@@ -102,7 +102,7 @@ def allocation_limit_ms(
         pending_s: how long it may wait for instances by the policy, s; None for as long as it says itself.
     """
     stopping = description.get("StoppingCondition", {})
-    limit_s = stopping.get("MaxWaitTimeInSeconds") or stopping.get("MaxRuntimeInSeconds", DEFAULT_RUN_TIME_S)
+    limit_s = stopping.get("MaxWaitTimeInSeconds") or run_time_s(description)
     limit_s += stopping.get("MaxPendingTimeInSeconds", 0) if pending_s is None else pending_s
     return int(limit_s + configuration.overhead_seconds) * 1000
 

@@ -62,6 +62,7 @@ def new_job(
         **attributes_of(replace(terms, entry_time_ms=now_ms, standing=standing)),
         predicted=predicted_run(prediction),
         demand=dict(admitted.demand),
+        max_run_s=admitted.max_run_s,
         on_demand_limit_ms=admitted.on_demand_limit_ms,
         pending_limit_s=admitted.pending_limit_s,
         choices=admitted.choices,

@@ -179,6 +179,7 @@ class RequestChanges:
             reasons.changed(wanted.describe(request), caller.name, keeps_place=keeps_place),
             now_ms,
             demand=dict(after.demand),
+            max_run_s=admitted.max_run_s,
             on_demand_limit_ms=admitted.on_demand_limit_ms,
             pending_limit_s=admitted.pending_limit_s,
             **attributes_of(terms),

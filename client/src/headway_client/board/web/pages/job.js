@@ -4,10 +4,13 @@ import { clock, demand, el, jobLink, seconds, span, svg, table } from "./dom.js"
 
 const WIDTH = 600, HEIGHT = 60;
 
+// How long an attempt may train; without that, how long it may hold its instances.
+const runLimit = (job) => job.maxRuntimeSeconds ?? job.limitSeconds;
+
 export function jobPage(job, act, more) {
   const facts = [["State", job.held ? `${job.jobState} (held)` : job.jobState], ["Reason", job.reason.message], ["Priority", job.priority],
     ["Position", job.place ?? ""], ["Team", job.team ?? ""], ["Owner", job.owner ?? ""], ["Needs", demand(job.demand)],
-    ["Limit", job.limitSeconds ? span(job.limitSeconds) : "none"],
+    ["Limit", runLimit(job) ? span(runLimit(job)) : "none"],
     ["Expected", job.expectedRun ? `${span(job.expectedRun.seconds)}, by ${job.expectedRun.runs} earlier jobs` : ""], ["Preemptions", job.preemptions], ["Comment", job.comment ?? ""],
     ["Lost", lost(job)], ["Cost", cost(job)], ["Prices", (job.prices ?? []).map((each) => `${each.pool}: ${each.perHour} ${job.currency} an hour from ${each.from}`).join(", ")],
     ["Instance time of ended attempts", Object.entries(job.instanceSeconds).map(([name, time]) => `${name}: ${span(time)}`).join(", ")],

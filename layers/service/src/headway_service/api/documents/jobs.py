@@ -124,6 +124,7 @@ def _job(kind: type[_AnyJob], seen: JobView[ListedJob], **more: Any) -> _AnyJob:
         preemptions=job.preemption_count,
         started_time=time_text(job.usage.started_ms),
         ended_time=time_text(job.ended_ms),
+        max_runtime_seconds=job.max_run_s,
         limit_seconds=None if job.limit_ms is None else job.limit_ms // 1000,
         instance_seconds={pool: held_ms // 1000 for pool, held_ms in job.usage.instance_ms.items()},
         **more,

@@ -12,6 +12,8 @@ class AlternativeRecord(Record):
     demand: dict[str, int]
     #: The job holds its instances no longer than this once it has started, ms; None if nothing limits it.
     limit_ms: int | None = None
+    #: The MaxRuntimeInSeconds of its request; None in items of a time before it was kept.
+    max_run_s: int | None = None
     #: Its limit on on-demand instances, ms; None if it does not ask for spot instances.
     on_demand_limit_ms: int | None = None
     #: How long an attempt on on-demand instances may wait for them, s; None for no limit.

@@ -49,6 +49,8 @@ class ListedJob(WaitingRecord):
     preemption_count: int = 0
     #: ARN of the caller that submitted it.
     owner: str | None = None
+    #: The MaxRuntimeInSeconds of its request; None in items of a time before it was kept.
+    max_run_s: int | None = None
     #: Whether it is held: it waits, but is in no queue until it is released.
     held: bool = False
     #: The jobs that it depends on: it waits in no queue as long as one of them has not ended.
