@@ -55,6 +55,7 @@ def test_a_denied_job_ends_after_its_time_with_the_sentence_of_aws_and_so_do_its
     world.tick()
     minutes(world, 59)
     assert world.seen("a").reason.code == "Unlaunchable"
+    assert "kms:CreateGrant" in world.seen("a").reason.message
     minutes(world, 2)
     assert world.states("a", "after", "other") == {"a": "failed", "after": "stopped", "other": "completed"}
     step = world.seen("a").job.history[-1]
@@ -63,6 +64,22 @@ def test_a_denied_job_ends_after_its_time_with_the_sentence_of_aws_and_so_do_its
     calls = world.called("CreateTrainingJob")
     minutes(world, 20)
     assert world.called("CreateTrainingJob") == calls, "it is not tried any more"
+
+
+def test_at_no_time_is_a_refused_job_said_to_start_without_the_sentence_of_aws() -> None:
+    world = world_of(giveUpSeconds=GIVE_UP_S)
+    deny(world, "a")
+    world.submit("a", 9)
+    world.tick()
+    codes = set()
+    for _ in range(50):
+        # Between two ticks, so that its next try is due at some of these times.
+        world.pass_time(60, tick=False)
+        reason = world.seen("a").reason
+        assert "kms:CreateGrant" in reason.message
+        codes.add(str(reason.code))
+        world.tick()
+    assert {"StartsNow", "Unlaunchable"} <= codes
 
 
 @pytest.mark.parametrize("minute", [6, 8])

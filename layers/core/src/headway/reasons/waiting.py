@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from headway.model import Allocation, Demand, Pause, SizeChange, WaitingJob
+from headway.model import Allocation, Alternative, Demand, Pause, SizeChange, WaitingJob
 from headway.policy import Policy
 from headway.protected import Protected
 from headway.reasons.codes import Reason, ReasonCode
-from headway.refusals import Cause, is_unlaunchable
+from headway.refusals import Cause, FailedLaunches, is_unlaunchable
 from headway.vectors import describe, total
 
 _MAX_NAMED_JOBS = 3
@@ -20,15 +20,20 @@ ProtectedFrom = Callable[[Allocation], Protected | None]
 """Why an attempt is not stopped for the waiting job that a reason is of; None if it may be."""
 
 
-def starts_now(demand: Demand, *, warm: str = "") -> Reason:
-    """The job fits; the next tick starts it.
+def starts_now(job: WaitingJob, demand: Demand, *, warm: str = "") -> Reason:
+    """The job fits; the next tick launches it.
 
     Args:
-        demand: instances per pool.
+        demand: what it is launched on, in instances per pool: its own, or that of an alternative.
         warm: the job whose warm pool it is started in; empty for none.
     """
-    where = f" in the warm pool of `{warm}`" if warm else ""
-    message = f"fits, and starts on {describe(demand)}{where} in a moment"
+    on = describe(demand) + (f" in the warm pool of `{warm}`" if warm else "")
+    choices: tuple[WaitingJob | Alternative, ...] = (job, *job.alternatives)
+    failed = next((each.failed for each in choices if each.demand == demand), None)
+    if failed is None:
+        return Reason(code=ReasonCode.STARTS_NOW, message=f"fits, and starts on {on} in a moment")
+    _, remedy = _UNLAUNCHABLE[failed.cause]
+    message = f"fits, and is tried again on {on} in a moment; {_no_instances(failed)}; {remedy}"
     return Reason(code=ReasonCode.STARTS_NOW, message=message)
 
 
@@ -255,18 +260,28 @@ def unlaunchable(tried: Sequence[WaitingJob], next_ms: int, now_ms: int) -> Reas
     """
     first, failed = tried[0], tried[0].failed
     assert failed is not None  # noqa: S101 - an unlaunchable job has failed launches
-    times = "launch" if failed.count == 1 else f"{failed.count} launches in a row"
-    said = f" ({failed.answer})" if failed.answer else ""
-    what, remedy = _UNLAUNCHABLE[failed.cause]
+    _, remedy = _UNLAUNCHABLE[failed.cause]
     when = "now" if next_ms <= now_ms else f"from {clock_time(next_ms, now_ms)} on"
     return Reason(
         code=ReasonCode.UNLAUNCHABLE,
         message=(
-            f"its last {times} on {_demand(first)} got no instances: {what}{said}; it "
+            f"{_no_instances(failed, _demand(first))}; it "
             f"keeps its place, no other job waits for it, and it is tried again {when}, when that many are free; "
             f"{remedy}, and `headway hold {first.name}`, then `headway release {first.name}`, tries it at once"
         ),
     )
+
+
+def _no_instances(failed: FailedLaunches, on: str = "") -> str:
+    """That the last launches got no instances, and AWS's answer.
+
+    Args:
+        on: what they were on, if that has not been said.
+    """
+    times = "launch" if failed.count == 1 else f"{failed.count} launches in a row"
+    said = f" ({failed.answer})" if failed.answer else ""
+    what, _ = _UNLAUNCHABLE[failed.cause]
+    return f"its last {times}{f' on {on}' if on else ''} got no instances: {what}{said}"
 
 
 _UNLAUNCHABLE = {

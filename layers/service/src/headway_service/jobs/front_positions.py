@@ -95,7 +95,7 @@ def positions_from_plan(plan: Plan, waiting: Iterable[WaitingJob], members: Comi
             place = 1 + max(ahead.get(pool, 0) for pool in action.demand)
             warm = action.reason.jobs[0] if isinstance(action, StartWarm) else ""
             if action.job in jobs:
-                starts = reasons.starts_now(action.demand, warm=warm)
+                starts = reasons.starts_now(jobs[action.job], action.demand, warm=warm)
                 explained[action.job] = Position(place=place, reason=ReasonRecord.of(starts))
             for pool in action.demand:
                 ahead[pool] = ahead.get(pool, 0) + 1
