@@ -14,7 +14,7 @@ P5 = "ml.p5.48xlarge"
 HOUR_MS = 3_600_000
 MAY, JUNE = date(2026, 5, 10), date(2026, 6, 1)
 PRICES = Prices(
-    by_type={P5: (Price(first=JUNE, on_demand=8.0, spot=3.0), Price(first=MAY, on_demand=10.0))},
+    by_type={P5: (Price(first=JUNE, on_demand=8.0), Price(first=MAY, on_demand=10.0))},
 )
 
 
@@ -26,8 +26,8 @@ PRICES = Prices(
         (P5, date(2026, 5, 31), 10.0),
         (P5, JUNE, 8.0),
         (P5, date(2030, 1, 1), 8.0),
-        (f"{P5}.spot", MAY, None),
-        (f"{P5}.spot", JUNE, 3.0),
+        (f"{P5}.spot", MAY, 10.0),
+        (f"{P5}.spot", JUNE, 8.0),
         (f"{P5}.plan.summer", JUNE, None),
         ("ml.g5.xlarge", JUNE, None),
         ("serverless", JUNE, None),
@@ -47,6 +47,15 @@ def test_a_cost_has_what_is_priced_and_lists_the_rest_and_the_prices_with_their_
         AppliedPrice(pool=P5, first=MAY, per_hour=10.0),
         AppliedPrice(pool=P5, first=JUNE, per_hour=8.0),
     )
+
+
+def test_billed_time_of_spot_instances_has_its_discount_already() -> None:
+    # AWS's example: of 500 s of training 100 s are billed, which saves 80 % (API reference, DescribeTrainingJob).
+    prices = Prices(by_type={P5: (Price(first=MAY, on_demand=98.32),)})
+    cost = prices.cost([(MAY, {f"{P5}.spot": 100_000})], {}).amount
+    whole = prices.cost([(MAY, {P5: 500_000})], {}).amount
+    assert cost == pytest.approx(2.731, abs=5e-4)
+    assert cost == pytest.approx(0.2 * (whole or 0.0))
 
 
 def test_without_any_price_there_is_no_cost_rather_than_none_to_pay() -> None:

@@ -11,6 +11,7 @@ from headway_sandbox.sagemaker.faults import Faults
 from headway_sandbox.sagemaker.service import FakeSageMaker
 from headway_sandbox.sagemaker.state_machine import SageMakerSettings
 from headway_sandbox.sagemaker.token_bucket import Rate
+from headway_sandbox.sagemaker.training_job import SPOT_BILLED
 from tests.sandbox.fleets import on, play, request, spot, statuses
 
 P5 = "ml.p5.48xlarge"
@@ -360,7 +361,7 @@ def test_a_job_with_a_checkpoint_resumes_and_only_held_instances_are_billed(flee
         answer["SecondaryStatusTransitions"][-3]["EndTime"] - answer["SecondaryStatusTransitions"][-3]["StartTime"]
         == 500
     )
-    assert answer["BillableTimeInSeconds"] == 130 + 30 + 500 + 20
+    assert answer["BillableTimeInSeconds"] == round(SPOT_BILLED * (130 + 30 + 500 + 20))
     assert answer["TrainingTimeInSeconds"] > answer["BillableTimeInSeconds"]
 
 

@@ -127,13 +127,13 @@ def test_what_was_lost_costs_its_part_of_each_attempt_at_the_prices_of_each_day_
     whole = attempt(1, since_ms=later).model_copy(update={"lost_ms": HOUR_MS})
     table = MemoryTable()
     accountant(table).account([job("a", [spot]), job("b", [whole]), job("c", [attempt(1, since_ms=later)])])
-    listed = (Price(first=FIRST, on_demand=10.0, spot=4.0), Price(first=FIRST + timedelta(days=1), on_demand=20.0))
+    listed = (Price(first=FIRST, on_demand=10.0), Price(first=FIRST + timedelta(days=1), on_demand=20.0))
     prices = Prices(by_type={P5: listed})
     by_days = prices.changing_months()
     (row,) = read_usage(table, "team", FIRST, date(2026, 1, 31), Step.TOTAL, by_days=by_days)
-    assert row.cost(prices).amount == 2 * 0.5 * 4.0 + 2 * (20.0 + 20.0)
+    assert row.cost(prices).amount == 2 * 0.5 * 10.0 + 2 * (20.0 + 20.0)
     lost = row.lost_cost(prices)
-    assert lost.amount == 2 * 0.25 * 4.0 + 2 * 20.0
+    assert lost.amount == 2 * 0.25 * 10.0 + 2 * 20.0
     assert lost.unpriced_ms == {}
 
 
@@ -141,7 +141,7 @@ def test_what_was_lost_of_spot_instances_whose_billable_time_is_not_known_is_lis
     spot = attempt(1, since_ms=begin_ms(FIRST), preempted=True).model_copy(update={"spot": True})
     table = MemoryTable()
     accountant(table).account([job("a", [spot]), job("b", [attempt(1, since_ms=begin_ms(FIRST))])])
-    prices = Prices(by_type={P5: (Price(first=FIRST, on_demand=10.0, spot=4.0),)})
+    prices = Prices(by_type={P5: (Price(first=FIRST, on_demand=10.0),)})
     (row,) = read_usage(table, "team", FIRST, FIRST, Step.TOTAL)
     assert row.cost(prices).amount == 20.0
     lost = row.lost_cost(prices)

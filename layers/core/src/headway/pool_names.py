@@ -41,7 +41,7 @@ def on_demand_pool(pool: str) -> str:
 
 
 def billed_pool(pool: str, *, spot: bool) -> str:
-    """The pool by whose price an instance is billed: spot instances in a pool of on-demand instances have another.
+    """The pool in which the billed time of an instance is kept: that of spot instances is by itself.
 
     Args:
         pool: the pool that the instance is charged to.

@@ -32,6 +32,10 @@ class Durations:
     """From a spot interruption until spot instances are available again."""
 
 
+SPOT_BILLED = 0.3
+"""The part of the time of spot instances that is billed. AWS documents up to 90 % off, and no figure for a type."""
+
+
 @dataclass(kw_only=True)
 class Transition:
     """An entry of SecondaryStatusTransitions."""
@@ -239,7 +243,7 @@ class TrainingJob:
         if self.training_started is not None and self.training_ended is not None:
             elapsed_s = self.training_ended - self.training_started
             answer["TrainingTimeInSeconds"] = max(1, round(elapsed_s))
-            answer["BillableTimeInSeconds"] = max(1, round(self.held_s))
+            answer["BillableTimeInSeconds"] = max(1, round(self.held_s * (SPOT_BILLED if self.spot else 1)))
         return answer
 
     def summary(self) -> dict[str, Any]:

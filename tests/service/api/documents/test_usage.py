@@ -15,7 +15,7 @@ from tests.service.accounting.test_accountant import DAY, HOUR_MS, job
 from tests.service.world import P5
 
 SPOT = f"{P5}.spot"
-PRICES = Prices(by_type={P5: (Price(first=date(2026, 1, 1), on_demand=10.0, spot=4.0), Price(first=DAY, on_demand=20))})
+PRICES = Prices(by_type={P5: (Price(first=date(2026, 1, 1), on_demand=10.0), Price(first=DAY, on_demand=20))})
 
 
 @pytest.mark.parametrize(
@@ -31,9 +31,9 @@ PRICES = Prices(by_type={P5: (Price(first=date(2026, 1, 1), on_demand=10.0, spot
                 "lost_billed_ms": {P5: HOUR_MS, SPOT: HOUR_MS},
                 "lost_unbilled_ms": {SPOT: HOUR_MS},
             },
-            20.0,
-            20.0,
-            {SPOT: 7200},
+            40.0,
+            40.0,
+            {SPOT: 3600},
         ),
         ({}, None, None, {}),
     ],

@@ -20,12 +20,10 @@ class Price:
     Attributes:
         first: the first day, UTC.
         on_demand: of an on-demand instance, for an hour.
-        spot: of a spot instance, for an hour; None if it is not known.
     """
 
     first: date
     on_demand: float
-    spot: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -33,7 +31,7 @@ class AppliedPrice:
     """A price that a cost has been computed with.
 
     Attributes:
-        pool: the pool that is priced, such as ``ml.p5.48xlarge`` or ``ml.p5.48xlarge.spot``.
+        pool: the instance type that is priced.
         first: the first day of the price.
         per_hour: the price for an hour.
     """
@@ -82,16 +80,19 @@ class Prices:
     def of(self, pool: str, day: date) -> AppliedPrice | None:
         """The price of an instance of a pool on a day; None if it is not known, or is paid for in another way.
 
+        The billed time of spot instances has the discount in it already, so it has the price of on-demand instances:
+        what spot saves is 1 - BillableTimeInSeconds / TrainingTimeInSeconds (API reference, DescribeTrainingJob).
+
         Args:
             pool: the pool, by :func:`headway.pool_names.billed_pool`.
         """
         # The pool of a training plan, which is paid for in advance, has no price: it is not named by its type alone.
-        known = [price for price in self.by_type.get(pool.removesuffix(SPOT_SUFFIX), ()) if price.first <= day]
+        kind = pool.removesuffix(SPOT_SUFFIX)
+        known = [price for price in self.by_type.get(kind, ()) if price.first <= day]
         if not known:
             return None
         price = max(known, key=lambda each: each.first)
-        per_hour = price.spot if pool.endswith(SPOT_SUFFIX) else price.on_demand
-        return None if per_hour is None else AppliedPrice(pool=pool, first=price.first, per_hour=per_hour)
+        return AppliedPrice(pool=kind, first=price.first, per_hour=price.on_demand)
 
     def changing_months(self) -> frozenset[str]:
         """The months in which a price changes after the first day, so that not all their days have one price."""
