@@ -333,6 +333,7 @@ def end(
         **(retry.changes(job) if retry else {}),
         ended_ms=now_ms if over else None,
         expires_at=expires_at if over else None,
+        beside_s=None if over else job.beside_s,
     )
     if sighting is not None and sighting.provisioned:
         moved = moved.with_failed(None)
