@@ -410,10 +410,19 @@ def test_a_name_of_sagemaker_is_requested_from_the_queue_once(client: Any, serve
 
 
 def test_an_invalid_job_name_is_not_requested_from_the_queue(client: Any, server: ContractServer, aws: AwsStub):
-    for name in ("a/b", "..", "-x", "x" * 64, "job_1"):
+    for name in ("a/b", "..", "-x", "x" * 64, "job.1"):
         with pytest.raises(client.exceptions.ResourceNotFound):
             client.describe_training_job(TrainingJobName=name)
     assert server.received == []
+
+
+def test_members_of_arrays_are_listed_described_and_stopped(client: Any, server: ContractServer):
+    server.queue.add("sweep")
+    server.queue.jobs["sweep_0"] = {**server.queue.jobs.pop("sweep"), "jobName": "sweep_0"}
+    (listed,) = client.list_training_jobs()["TrainingJobSummaries"]
+    assert client.describe_training_job(TrainingJobName=listed["TrainingJobName"])["TrainingJobName"] == "sweep_0"
+    client.stop_training_job(TrainingJobName="sweep_0")
+    assert server.queue.jobs["sweep_0"]["jobState"] == "stopped"
 
 
 def test_a_job_that_is_submitted_after_the_question_is_the_queues(

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from headway.sweeps import parse_member
 from headway_client.errors import (
     ClientError,
     JobNotFoundError,
@@ -50,7 +51,7 @@ MAX_LISTED_JOBS = 1000
 LISTED_S = 60.0
 """Maximum age of cached jobs for the further pages of a ListTrainingJobs."""
 
-# TrainingJobName's pattern in the service model, botocore's sagemaker/2017-07-24. No job has any other name.
+# TrainingJobName's pattern in the service model, botocore's sagemaker/2017-07-24.
 _NAME = re.compile(r"[a-zA-Z0-9](-*[a-zA-Z0-9]){0,62}")
 
 
@@ -98,7 +99,7 @@ class QueueJobs:
         Raises:
             ClientError: of `headway_client.errors`: the queue does not respond, and the job is not in the cache.
         """
-        if not _NAME.fullmatch(name) or self._foreign.get(name):
+        if not _may_be_job(name) or self._foreign.get(name):
             return None
         known = self._recent.get(name) if recent else None
         if known is not None:
@@ -121,7 +122,7 @@ class QueueJobs:
 
     def stop(self, name: str) -> Job | None:
         """Stop a job, or return None if the queue has no such job; raises the errors of `HeadwayApi.stop_job`."""
-        if not _NAME.fullmatch(name):
+        if not _may_be_job(name):
             return None
         try:
             job = self._api.stop_job(name)
@@ -192,3 +193,8 @@ class QueueJobs:
     def _invalidate(self, name: str) -> None:
         for kept in (self._recent, self._last):
             kept.discard(name)
+
+
+def _may_be_job(name: str) -> bool:
+    """Whether the queue may have a job of that name: one that SageMaker allows, or that of a member of an array."""
+    return _NAME.fullmatch(name) is not None or parse_member(name) is not None

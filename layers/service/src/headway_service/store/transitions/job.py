@@ -333,14 +333,13 @@ def end(
         **(retry.changes(job) if retry else {}),
         ended_ms=now_ms if over else None,
         expires_at=expires_at if over else None,
-        beside_s=None if over else job.beside_s,
     )
     if sighting is not None and sighting.provisioned:
         moved = moved.with_failed(None)
     elif failed is not None:
         moved = moved.with_failed(failed)
-    if not over:
-        moved = moved.on(0)
+    # Only what waits has something beside its run time.
+    moved = moved.model_copy(update={"beside_s": None}) if over else moved.on(0)
     kept, reserves = keep_for_preemptor(attempt.freed, preemptor if warm is None else None, reservation)
     writes: list[Write] = [
         moved.put(was=job.version),
