@@ -15,6 +15,7 @@ CONFIGURATION = validate({"pools": {P5: {"size": 2}}, "priority": PRIORITY, "tea
 OPTS_OUT = validate({"pools": {P5: {"size": 2}}, "preemption": {"optOut": True}})
 PREEMPTIBLE, PLAN_END = "headway:preemptible", "headway:stop-at-plan-end"
 INTERVAL = "headway:checkpoint-interval-s"
+MISSPELT = "headway:preemptable"
 LONG = "x" * 100
 CUT = f"'{'x' * 39}"
 """What is shown of it."""
@@ -47,6 +48,16 @@ ERRORS: list[tuple[str, list[tuple[str, str]], list[tuple[str, str]]]] = [
             ("Tags[1].Key", "is 'headway:job', which the queue sets itself: remove it"),
             ("Tags[2].Key", "is 'headway:attempt', which the queue sets itself: remove it"),
             ("Tags[3].Key", "is 'Aws:x'; keys that begin with 'aws:' are AWS's own"),
+        ],
+    ),
+    (
+        "misspelt keys of the queue",
+        [(MISSPELT, "false"), ("Priority", "7"), ("HEADWAY:Team", "low"), ("headway:x", "1"), ("prio", "1")],
+        [
+            ("Tags[0].Key", f"is '{MISSPELT}', which the queue does not read: did you mean 'headway:preemptible'?"),
+            ("Tags[1].Key", "is 'Priority', which the queue does not read: did you mean 'priority'?"),
+            ("Tags[2].Key", "is 'HEADWAY:Team', which the queue does not read: did you mean 'headway:team'?"),
+            ("Tags[3].Key", "is 'headway:x', which the queue does not read: did you mean 'headway:team'?"),
         ],
     ),
     ("the highest priority", [("priority", "100")], []),
@@ -118,6 +129,14 @@ ERRORS: list[tuple[str, list[tuple[str, str]], list[tuple[str, str]]]] = [
 @pytest.mark.parametrize(("tags", "expected"), [row[1:] for row in ERRORS], ids=[row[0] for row in ERRORS])
 def test_what_is_said_of_tags(tags: list[tuple[str, str]], expected: list[tuple[str, str]]) -> None:
     assert told(errors(draft(CONFIGURATION, **tagged(*tags)))) == expected
+
+
+def test_a_tag_is_misspelt_only_if_the_queue_reads_the_one_that_was_meant() -> None:
+    assert told(errors(draft(OPTS_OUT, **tagged(("Team", "a"), ("headway:team", "a"))))) == []
+
+
+def test_a_misspelt_tag_of_a_job_in_the_queue_keeps_it_from_no_change() -> None:
+    assert told(errors(draft(CONFIGURATION, priority=1, **tagged((MISSPELT, "false"))))) == []
 
 
 def test_a_job_may_opt_out_of_preemption_if_the_queue_lets_it() -> None:

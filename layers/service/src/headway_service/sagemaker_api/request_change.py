@@ -8,10 +8,7 @@ from typing import Any
 
 from headway.jobpolicy.rules import DEFAULT_RUN_TIME_S
 from headway_service.errors import FieldError, InvalidRequest
-from headway_service.sagemaker_api.tags import PRIORITY_TAGS
-
-RESERVED_PREFIX = "headway:"
-"""How the keys of tags begin that the queue reads or sets: they stay as they were submitted."""
+from headway_service.sagemaker_api.tags import OWN_PREFIX, PRIORITY_TAGS
 
 _NAMED_TAGS = 5
 """So many tags are named in the history; the number of others is."""
@@ -113,6 +110,6 @@ def _instead_of(key: str) -> str:
     """What to do instead of changing a tag; empty if it can be changed."""
     if key in PRIORITY_TAGS:
         return "set the priority of the job"
-    if key.startswith(RESERVED_PREFIX):
+    if key.startswith(OWN_PREFIX):
         return "stop the job, and submit the changed request under a new name"
     return ""

@@ -18,6 +18,12 @@ STOP_AT_PLAN_END_TAG = "headway:stop-at-plan-end"
 CHECKPOINT_INTERVAL_TAG = "headway:checkpoint-interval-s"
 """Tag of how often the job writes a checkpoint, in whole seconds."""
 
+READ_TAGS = (*PRIORITY_TAGS, *TEAM_TAGS, PREEMPTIBLE_TAG, STOP_AT_PLAN_END_TAG, CHECKPOINT_INTERVAL_TAG)
+"""All tags that the queue reads from a request."""
+
+OWN_PREFIX = "headway:"
+"""What begins so, in whichever case, is a tag of the queue, or is mistaken for one."""
+
 MAX_CHECKPOINT_INTERVAL_S = 30 * 86_400
 """The longest interval between checkpoints, s. No training job runs longer (API reference, StoppingCondition)."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from difflib import get_close_matches
 
 from headway_service.admission.checks.draft import Draft
 from headway_service.errors import FieldError
@@ -12,8 +13,11 @@ from headway_service.sagemaker_api.tags import (
     JOB_TAG,
     MAX_CHECKPOINT_INTERVAL_S,
     MAX_TAGS,
+    OWN_PREFIX,
     PREEMPTIBLE_TAG,
+    READ_TAGS,
     STOP_AT_PLAN_END_TAG,
+    TEAM_TAGS,
 )
 from headway_service.sagemaker_api.training_request import interval_s
 
@@ -32,10 +36,27 @@ def errors(draft: Draft) -> Iterator[FieldError]:
             yield FieldError(field=f"Tags[{i}].Key", message=f"is {key!r}, which the queue sets itself: remove it")
         if key.lower().startswith("aws:"):
             yield FieldError(field=f"Tags[{i}].Key", message=f"is {key!r}; keys that begin with 'aws:' are AWS's own")
+    yield from _unread_errors(draft)
     yield from _priority_errors(draft)
     yield from _preemptible_errors(draft)
     yield from _plan_end_errors(draft)
     yield from _interval_errors(draft)
+
+
+def _unread_errors(draft: Draft) -> Iterator[FieldError]:
+    """Tags that look like those that the queue reads: it would not see a misspelt one, and do what nobody asked for."""
+    if draft.priority is not None:
+        # A job of an earlier release may have such a tag, and stays as it is.
+        return
+    read = [tag for tag in READ_TAGS if draft.configuration.teams or tag not in TEAM_TAGS]
+    for i, key, _ in draft.request.listed_tags:
+        lowered = key.lower()
+        is_own = lowered.startswith(OWN_PREFIX) and lowered not in TEAM_TAGS
+        if key in {*READ_TAGS, JOB_TAG, ATTEMPT_TAG} or not (is_own or lowered in read):
+            continue
+        (nearest,) = get_close_matches(lowered, read, n=1, cutoff=0.0)
+        message = f"is {key!r:.60}, which the queue does not read: did you mean {nearest!r}?"
+        yield FieldError(field=f"Tags[{i}].Key", message=message)
 
 
 def _priority_errors(draft: Draft) -> Iterator[FieldError]:
