@@ -16,10 +16,12 @@ from __future__ import annotations
 import argparse
 import cProfile
 import gc
+import io
 import json
 import logging
 import pstats
 import sys
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
 
@@ -86,10 +88,12 @@ def replayed(replay: Replay, profile: cProfile.Profile | None) -> list[str]:
     # What there is before the run is not looked through again by each collection during it.
     gc.freeze()
     try:
-        if profile:
-            profile.runcall(replay.run)
-        else:
-            replay.run()
+        # The handlers print their metrics.
+        with redirect_stdout(io.StringIO()):
+            if profile:
+                profile.runcall(replay.run)
+            else:
+                replay.run()
         return replay.problems()
     except BrokenPromiseError as error:
         replay.wall_s = replay.elapsed_s()

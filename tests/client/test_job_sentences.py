@@ -75,6 +75,11 @@ def test_a_job_that_has_not_ended_is_stated_with_its_place_and_reason(
         ),
         ({"lostSeconds": 1800}, None, "0.50 instance hours"),
         (
+            {"lostSeconds": 1800, "lostUnpricedSeconds": {"ml.p5.48xlarge": 1000, "ml.g5.xlarge": 800}},
+            None,
+            "0.50 instance hours (no price set for ml.g5.xlarge, ml.p5.48xlarge)",
+        ),
+        (
             {
                 "lostSeconds": 7200,
                 "lostCost": 1.5,
@@ -86,7 +91,7 @@ def test_a_job_that_has_not_ended_is_stated_with_its_place_and_reason(
             "2.00 instance hours, 1.50 USD of the cost, without 1.00 instance hours of unknown price",
         ),
     ],
-    ids=["nothing", "with a price", "without a price", "a part without a price"],
+    ids=["nothing", "with a price", "of no pool", "without a price", "a part without a price"],
 )
 def test_what_a_job_has_lost_is_stated_with_its_part_of_the_cost(
     members: dict[str, Any], cost: str | None, lost: str | None

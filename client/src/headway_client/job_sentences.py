@@ -41,8 +41,11 @@ def lost_sentence(job: JobDetails) -> str | None:
     """Return what a job's ended attempts have lost, with its part of the cost; None if they have lost nothing."""
     if not job.lost_seconds:
         return None
-    cost = "" if job.lost_cost is None else f", {job.lost_cost:.2f} {job.currency} of the cost"
-    return f"{job.lost_seconds / 3600:.2f} instance hours{cost}{_left_out(job.lost_unpriced_seconds)}"
+    hours = f"{job.lost_seconds / 3600:.2f} instance hours"
+    if job.lost_cost is None:
+        pools = ", ".join(sorted(job.lost_unpriced_seconds))
+        return f"{hours} (no price set for {pools})" if pools else hours
+    return f"{hours}, {job.lost_cost:.2f} {job.currency} of the cost{_left_out(job.lost_unpriced_seconds)}"
 
 
 def _left_out(unpriced_seconds: Mapping[str, int]) -> str:

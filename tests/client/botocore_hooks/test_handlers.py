@@ -6,6 +6,7 @@ from typing import Any
 import boto3
 import pytest
 from botocore.exceptions import ClientError, ParamValidationError, WaiterError
+from botocore.stub import Stubber
 
 from headway.errors import HeadwayError
 from headway_client.botocore_hooks.handlers import register
@@ -373,6 +374,12 @@ def test_other_training_jobs_are_sagemakers(client: Any, aws: AwsStub):
         "DescribeTrainingJob nobody",
         "ListTrainingJobs",
     ]
+
+
+def test_a_stub_answers_with_what_it_was_given(client: Any):
+    with Stubber(client) as stub:
+        stub.add_response("describe_training_job", {**training_job("other", "Completed", "Completed"), "CreationTime": 5})
+        assert client.describe_training_job(TrainingJobName="other")["CreationTime"] == 5
 
 
 def test_jobs_of_the_queue_are_stopped_there(client: Any, server: ContractServer, aws: AwsStub):

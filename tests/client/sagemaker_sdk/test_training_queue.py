@@ -496,3 +496,13 @@ def test_the_example_for_users_of_aws_batch(server: ContractServer):
     assert (found["state"], found["names"]) == ("pending", ["bert-large"])
     assert tags(server, "bert-large") == {"project": "search", "team": "research", "priority": "0"}
     assert held(server, "bert-large")["StoppingCondition"]["MaxRuntimeInSeconds"] == 7200
+
+
+def test_what_a_notebook_shows_says_which_queue_it_is_and_has_no_request(api: HeadwayApi):
+    queue = TrainingQueue(api=api)
+    job = queue.submit({**request(), "Environment": {"TOKEN": "secret"}})
+
+    assert repr(queue) == f"TrainingQueue(endpoint='{api.endpoint}')"
+    shown = repr(job.describe())
+    assert "name='job1'" in shown
+    assert "secret" not in shown

@@ -264,6 +264,11 @@ def test_only_the_queue_and_the_article_use_priorities_and_the_latter_preempts_o
     assert play(small, "article").preemptions == 1
 
 
+def test_waits_are_listed_in_the_order_of_the_priorities(tmp_path: Path) -> None:
+    read = trace(tmp_path, "0,10,1,1,,a,,10", "0,10,1,1,,a,,9", "0,10,1,1,,a,,100")
+    assert list(play(read, "headway").wait_by_priority_s) == ["9", "10", "100"]
+
+
 def test_work_lost_by_a_preemption_is_counted(tmp_path: Path) -> None:
     read = trace(tmp_path, "0,3600,4,1,,a,,0", "1800,10,4,1,,a,,1")
     assert play(read, "headway").work_lost_instance_h == 2.0

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from headway_client.botocore_hooks import describe_response, list_response
@@ -133,8 +134,10 @@ class _Handlers:
         details: _Found = context.get(_CONTEXT_KEY)
         failed = http_response.status_code >= 300
         if isinstance(details, _Foreign) and not failed:
-            created_s = parsed["CreationTime"].timestamp()
-            self._jobs.keep_foreign(details.name, created_s=created_s, asked_s=details.asked_s)
+            created = parsed.get("CreationTime")
+            # A Stubber answers with what it was given, such as a number.
+            if isinstance(created, datetime):
+                self._jobs.keep_foreign(details.name, created_s=created.timestamp(), asked_s=details.asked_s)
         if not isinstance(details, JobDetails):
             return
         if failed and not details.job.has_ended and says_not_found(parsed):

@@ -68,6 +68,10 @@ class TrainingQueue:
         """
         self._api = api or default_api(endpoint=endpoint, profile=profile, region=region)
 
+    def __repr__(self) -> str:
+        """Say which queue it is."""
+        return f"{type(self).__name__}(endpoint={self._api.endpoint!r})"
+
     def submit(
         self,
         training_job: Any,

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeVar
 
 from headway_sandbox.simulator.limits import Limits, described
 from headway_sandbox.simulator.trace import Trace, TraceJob
 
 _HOUR_MS = 3_600_000
+_Key = TypeVar("_Key", int, str)
 PERCENTILES = (50, 95, 99)
 
 
@@ -187,6 +188,7 @@ def measure(
     makespan_ms = max((outcome.ended_ms or 0 for outcome in ended), default=first_ms) - first_ms
     useful = sum(outcome.job.run_ms * outcome.job.count for outcome in ended)
     by_team = _average_by(ended, lambda outcome: outcome.job.team or "-")
+    by_priority = _average_by(ended, lambda outcome: outcome.job.priority)
     return Result(
         trace=trace.source,
         policy=policy,
@@ -207,7 +209,7 @@ def measure(
         warm_starts=warm.starts,
         warm_idle_instance_h=round(warm.idle_ms / _HOUR_MS, 1),
         wait_by_team_s=by_team,
-        wait_by_priority_s=_average_by(ended, lambda outcome: str(outcome.job.priority)),
+        wait_by_priority_s={str(priority): wait for priority, wait in by_priority.items()},
         fairness=jain(list(by_team.values())),
         wall_s=round(wall_s, 2),
         timeline=timeline,
@@ -220,8 +222,8 @@ def jain(values: Sequence[float]) -> float:
     return round(sum(values) ** 2 / (len(values) * squares), 4) if squares else 1.0
 
 
-def _average_by(outcomes: Iterable[Outcome], key: Any) -> dict[str, float]:
-    groups: dict[str, list[int]] = {}
+def _average_by(outcomes: Iterable[Outcome], key: Callable[[Outcome], _Key]) -> dict[_Key, float]:
+    groups: dict[_Key, list[int]] = {}
     for outcome in outcomes:
         groups.setdefault(key(outcome), []).append(outcome.waited_ms)
     return {name: round(sum(waits) / len(waits) / 1000, 1) for name, waits in sorted(groups.items())}

@@ -155,11 +155,14 @@ class JobDetails(Job):
     attempts: Annotated[tuple[Attempt, ...], Member("The newest 20 that ended, and the live one.")]
     history: Annotated[tuple[HistoryEntry, ...], Member("The first and the newest 49 steps.")]
     watches: tuple[WatchOf, ...]
-    request: Annotated[Mapping[str, Any], Member("The CreateTrainingJob request as submitted, or changed since.")]
+    # Notebooks keep what is shown, and a request may have secrets in its environment.
+    request: Annotated[Mapping[str, Any], Member("The CreateTrainingJob request as submitted, or changed since.")] = (
+        field(repr=False)
+    )
     alternatives: Annotated[
         tuple[Mapping[str, Any], ...],
         Member("For each further one of `choices`, the members of the request that it replaces."),
-    ] = ()
+    ] = field(default=(), repr=False)
     wait_at_most_seconds: Annotated[int, Member("For how long after its entry it waits for a better alternative.")] = 0
     portable_checkpoint: Annotated[bool, Member("Whether it may choose again after an attempt.")] = False
     dependants: Annotated[

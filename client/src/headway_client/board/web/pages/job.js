@@ -69,8 +69,12 @@ function cost(job) {
 
 function lost(job) {
   if (!job.lostSeconds) return "";
-  const part = job.lostCost === null || job.lostCost === undefined ? "" : `, ${job.lostCost.toFixed(2)} ${job.currency} of the cost`;
-  return `${(job.lostSeconds / 3600).toFixed(2)} instance hours${part}${leftOut(job.lostUnpricedSeconds)}`;
+  const hours = `${(job.lostSeconds / 3600).toFixed(2)} instance hours`;
+  if (job.lostCost === null || job.lostCost === undefined) {
+    const pools = Object.keys(job.lostUnpricedSeconds ?? {}).sort().join(", ");
+    return pools ? `${hours} (no price set for ${pools})` : hours;
+  }
+  return `${hours}, ${job.lostCost.toFixed(2)} ${job.currency} of the cost${leftOut(job.lostUnpricedSeconds)}`;
 }
 
 function leftOut(unpricedSeconds) {
