@@ -40,6 +40,11 @@ def to_json(document: Any) -> str:
     return json.dumps(document, indent=2, ensure_ascii=True).replace("\x7f", "\\u007f")
 
 
+def counted(count: int, noun: str) -> str:
+    """Return a number with its noun, such as ``1 job`` and ``2 jobs``."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
 def to_stderr(sentence: str) -> None:
     """Print a sentence to standard error."""
     # The end of the line is part of the text: print writes its own end apart, and lines of two threads would mix.

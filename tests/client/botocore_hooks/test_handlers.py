@@ -378,7 +378,9 @@ def test_other_training_jobs_are_sagemakers(client: Any, aws: AwsStub):
 
 def test_a_stub_answers_with_what_it_was_given(client: Any):
     with Stubber(client) as stub:
-        stub.add_response("describe_training_job", {**training_job("other", "Completed", "Completed"), "CreationTime": 5})
+        stub.add_response(
+            "describe_training_job", {**training_job("other", "Completed", "Completed"), "CreationTime": 5}
+        )
         assert client.describe_training_job(TrainingJobName="other")["CreationTime"] == 5
 
 

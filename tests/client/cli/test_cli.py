@@ -109,7 +109,6 @@ def test_a_field_is_reported_once(run: Run, server: ContractServer):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ([], "COMMAND"),
         (["fly"], "fly"),
         (["submit"], "FILE"),
         (["submit", "/nowhere/request.json"], "can't be read"),
@@ -345,3 +344,8 @@ def test_an_output_that_takes_nothing_is_no_bug(endpoint_set: str, redirection: 
     environment = os.environ | {"PYTHONPATH": SOURCES}
     done = subprocess.run(command, env=environment, stderr=subprocess.PIPE, text=True, timeout=30, check=False)
     assert done.stderr.partition("Exception ignored")[0] == error
+
+
+def test_without_a_command_the_help_is_shown(run: Run):
+    assert run() == run("--help")
+    assert run()[0] == 0

@@ -224,7 +224,6 @@ simulate --trace t.csv --capacity p=4 --gpus --seed 3 --rows 9 --processes 2 --j
 """
 
 WRONG = r"""
-
 fly
 quueue
 submit

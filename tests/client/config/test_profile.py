@@ -221,6 +221,17 @@ def test_another_file_can_be_chosen(tmp_path: Path):
     assert resolve({"HEADWAY_CONFIG_FILE": str(other)}, profile="test").region == "eu-north-1"
 
 
+def test_the_profile_file_is_in_the_folder_of_xdg_unless_only_the_usual_one_has_it(tmp_path: Path, profiles: Path):
+    assert profiles == tmp_path / ".config/headway/config.toml"
+    base = tmp_path / "xdg"
+    environment = {"XDG_CONFIG_HOME": str(base)}
+    assert resolve(environment, profile="test").region == "eu-north-1"
+    (base / "headway").mkdir(parents=True)
+    (base / "headway/config.toml").write_text('[profiles.test]\nendpoint = "https://a.b/v1"\nregion = "eu-west-3"\n')
+    assert resolve(environment, profile="test").region == "eu-west-3"
+    assert resolve({"XDG_CONFIG_HOME": "relative"}, profile="test").region == "eu-north-1"
+
+
 def test_an_unknown_profile_is_reported_with_the_known_ones(profiles: Path):
     with pytest.raises(ProfileError, match=r'no profile "nope".*empty, local, prod, test'):
         resolve(profile="nope")

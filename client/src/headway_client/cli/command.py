@@ -187,8 +187,12 @@ def _first_line(text: str | None) -> str:
 def _require_command(title: str) -> Callable[[], None]:
     def check() -> None:
         ctx = click.get_current_context()
-        if ctx.invoked_subcommand is None:
-            ctx.fail(f"Missing {title}.")
+        if ctx.invoked_subcommand is not None:
+            return
+        if ctx.parent is None:
+            click.echo(ctx.get_help())
+            ctx.exit()
+        ctx.fail(f"Missing {title}.")
 
     return check
 

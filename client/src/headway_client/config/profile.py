@@ -270,7 +270,7 @@ def _optional_text(table: Mapping[str, Any], key: str, where: str) -> str | None
 
 
 def _profile(named: str | None, env: Mapping[str, str], folder: Path) -> Profile | None:
-    path = Path(env.get("HEADWAY_CONFIG_FILE") or DEFAULT_FILE).expanduser()
+    path = Path(env.get("HEADWAY_CONFIG_FILE") or default_file(env)).expanduser()
     default, profiles = read_profiles(path) if path.exists() else (None, {})
     if not path.exists() and env.get("HEADWAY_CONFIG_FILE"):
         raise ProfileError(f"{path}, which HEADWAY_CONFIG_FILE names, does not exist. Create it, or unset that.")
@@ -306,6 +306,19 @@ def _sandbox_as_last_resort(chosen: Profile, folder: Path) -> tuple[Profile, str
         return chosen, None
     note = f"No endpoint is set: using the sandbox of {state.path.parent.parent}."
     return replace(_sandbox_profile(state), region=chosen.region or state.region), note
+
+
+def default_file(env: Mapping[str, str]) -> Path:
+    """Return where the profile file is unless HEADWAY_CONFIG_FILE says so.
+
+    It is in $XDG_CONFIG_HOME if that is an absolute path (XDG base directory specification), unless only ~/.config has
+    one.
+    """
+    base = Path(env.get("XDG_CONFIG_HOME", ""))
+    if not base.is_absolute():
+        return DEFAULT_FILE
+    path = base / "headway" / "config.toml"
+    return DEFAULT_FILE if not path.exists() and DEFAULT_FILE.expanduser().exists() else path
 
 
 def _no_endpoint(chosen: Profile) -> str:

@@ -107,6 +107,21 @@ def test_csv_has_numbers_without_units_and_times_in_utc(run: Run, monkeypatch: p
     assert run("queue", "-O", "entered", "-o", "wide")[1].splitlines()[2] == "2026-01-02 06:15:00 CET"
 
 
+@pytest.mark.parametrize(
+    ("zone", "shown"),
+    [
+        ("Nowhere/Bad", "2026-01-02 05:15:00 UTC"),
+        ("Europe/London", "2026-01-02 05:15:00 GMT"),
+        ("CET-1", "2026-01-02 06:15:00 CET"),
+        ("UTC", "2026-01-02 05:15:00 UTC"),
+    ],
+)
+def test_a_time_zone_that_nobody_knows_is_not_named(monkeypatch: pytest.MonkeyPatch, zone: str, shown: str):
+    monkeypatch.setenv("TZ", zone)
+    time.tzset()
+    assert times.local(ENTERED) == shown
+
+
 @pytest.mark.parametrize("command", ["queue", "history", "capacity", "teams", "forecast"])
 @pytest.mark.parametrize("length", [5, 20, 63])
 def test_a_list_fits_80_columns(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable
 from datetime import datetime
@@ -32,7 +33,28 @@ def local(value: str | None) -> str:
     at = _parsed(value)
     if at is None:
         return value or NONE
-    return Figure(f"{at.astimezone():%Y-%m-%d %H:%M:%S %Z}", value)
+    return Figure(clock(at), value)
+
+
+def clock(at: datetime) -> str:
+    """Return a time in the local time zone, with the name of the zone."""
+    there = at.astimezone()
+    # The C library takes a name that it does not know for UTC, and shows the begin of the name.
+    zone = "UTC" if not there.utcoffset() and not _is_known(os.environ.get("TZ")) else f"{there:%Z}"
+    return f"{there:%Y-%m-%d %H:%M:%S} {zone}"
+
+
+def _is_known(zone: str | None) -> bool:
+    """Whether the value of TZ is the name of a time zone; an offset such as CET-1 is not, but is not UTC either."""
+    from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+    if zone is None:
+        return True
+    try:
+        ZoneInfo(zone.removeprefix(":"))
+    except (ValueError, OSError, ZoneInfoNotFoundError):
+        return False
+    return True
 
 
 def relative(value: str | None) -> str:

@@ -67,7 +67,7 @@ def test_starts_are_forecast(run: Run, server: ContractServer):
         ["b", "pending", "1", "0", "1", "ml.p5.48xlarge", "in", "3", "h"],
     ]
     assert err == "headway: Each job runs until its limit.\n"
-    assert "only the first 1" in run("forecast", "--limit", "1")[2].lower()
+    assert "more jobs than the first 1" in run("forecast", "--limit", "1")[2].lower()
     assert run("forecast", "b", "-o", "csv")[1].splitlines()[1].startswith("b,pending,1,0,")
     assert run("forecast", "-o", "wide")[1].endswith("2026-01-02 09:30:00 UTC\n")
     assert run("forecast", "-o", "csv")[1].splitlines()[-1].endswith(",2026-01-02T09:30:00.000Z")

@@ -285,9 +285,7 @@ def test_a_trace_leaves_out_jobs_that_no_single_pool_ran_and_says_so(run: Run, s
     code, out, err = run("history", "-o", "trace")
 
     assert (code, [row["pool"] for row in trace_of(out)]) == (0, ["ml.b"])
-    assert (
-        "4 jobs are left out: a trace has jobs that held instances of one pool, the same number in each attempt." in err
-    )
+    assert "Left out: 4 jobs. A trace has jobs that held instances of one pool, the same number in each attempt." in err
     assert [each.target for each in server.received if "/jobs/" in each.target] == []
 
 
@@ -336,7 +334,7 @@ def test_a_trace_has_the_number_of_instances_that_all_attempts_of_a_job_held(
 
     assert code == 0
     assert [(row["duration_s"], row["nodes"]) for row in trace_of(out)] == ([traced] if traced else [])
-    assert ("1 jobs are left out" in err) == (traced is None)
+    assert ("Left out: 1 job." in err) == (traced is None)
 
 
 def test_a_trace_leaves_out_a_job_that_is_forgotten_meanwhile(run: Run, server: ContractServer):
@@ -349,7 +347,7 @@ def test_a_trace_leaves_out_a_job_that_is_forgotten_meanwhile(run: Run, server: 
     code, out, err = run("history", "-o", "trace")
 
     assert (code, trace_of(out)) == (0, [])
-    assert "1 jobs are left out" in err
+    assert "Left out: 1 job." in err
 
 
 def test_a_trace_has_the_jobs_that_ended_in_a_span_and_its_limit(run: Run, server: ContractServer):
@@ -368,7 +366,7 @@ def test_a_trace_has_the_jobs_that_ended_in_a_span_and_its_limit(run: Run, serve
     assert exported("--since", "2026-01-02") == ["2", "3"]
     assert exported("--until", "2026-01-03T12:00Z") == ["1", "2"]
     assert exported("--since", "2026-01-02", "--until", "2026-01-03") == ["2"]
-    assert "Only the newest 2 jobs are exported" in run("history", "-o", "trace", "--limit", "2")[2]
+    assert "more jobs than the newest 2: use --limit to export them" in run("history", "-o", "trace", "--limit", "2")[2]
 
 
 @pytest.mark.parametrize("option", [("--sort", "age"), ("-O", "name")])

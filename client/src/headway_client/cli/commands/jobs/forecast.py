@@ -57,7 +57,7 @@ def forecast(common: CommonOptions, name: str | None, limit: int) -> None:
         return
     to_stderr(found.note)
     if found.more:
-        to_stderr(f"Only the first {len(found.jobs)} jobs are shown.")
+        to_stderr(f"There are more jobs than the first {len(found.jobs)}.")
 
 
 @click.command("what-if", cls=OrderedCommand, interrupted=UNCHANGED)

@@ -17,7 +17,7 @@ from headway_client.cli.context import open_api, show_rows, wants_json
 from headway_client.cli.interruption import UNCHANGED
 from headway_client.errors import JobNotFoundError, UsageError
 from headway_client.job_states import ENDED_STATES
-from headway_client.text import to_stderr
+from headway_client.text import counted, to_stderr
 
 if TYPE_CHECKING:
     from headway_client.models import Attempt
@@ -70,7 +70,7 @@ def history(
     document = {"jobs": [job.document for job in shown], "truncated": len(jobs) > len(shown)}
     show_rows(common, document, lambda *, wide: history_rows(shown, wide=wide, names=columns), empty="No jobs.")
     if len(jobs) > len(shown) and not wants_json(common):
-        to_stderr(f"Only the newest {limit} jobs are shown; use --limit to see more.")
+        to_stderr(f"There are more jobs than the newest {limit}: use --limit to see them.")
 
 
 def _export_trace(
@@ -114,11 +114,11 @@ def _export_trace(
     left_out = len(listed_nodes) - len(traced)
     if left_out:
         to_stderr(
-            f"{left_out} jobs are left out: a trace has jobs that held instances of one pool, the same number in each "
-            "attempt."
+            f"Left out: {counted(left_out, 'job')}. A trace has jobs that held instances of one pool, the same number "
+            "in each attempt."
         )
     if len(jobs) > limit:
-        to_stderr(f"Only the newest {limit} jobs are exported; use --limit to export more.")
+        to_stderr(f"There are more jobs than the newest {limit}: use --limit to export them.")
 
 
 def _show_span(
@@ -154,4 +154,4 @@ def _show_span(
     document = {"jobs": [job.document for job in shown], "truncated": len(jobs) > len(shown)}
     show_rows(common, document, lambda *, wide: ended_job_rows(shown, wide=wide), empty="No jobs.")
     if len(jobs) > len(shown) and not wants_json(common):
-        to_stderr(f"Only the newest {limit} jobs are shown; use --limit to see more.")
+        to_stderr(f"There are more jobs than the newest {limit}: use --limit to see them.")

@@ -99,10 +99,12 @@ class _Listing:
 
 
 def _watch(common: CommonOptions, api: HeadwayApi, listing: _Listing, every_s: int) -> None:
+    from headway_client.cli.output import times
+
     while True:
         # On a terminal each refresh replaces the previous one; elsewhere they are printed one after the other.
         print(_REDRAW if sys.stdout.isatty() else "", end="")
-        print(f"{datetime.now(UTC).astimezone():%Y-%m-%d %H:%M:%S %Z}, every {every_s} s")
+        print(f"{times.clock(datetime.now(UTC))}, every {every_s} s")
         try:
             _show(common, api, listing)
         except NO_RESPONSE as error:
@@ -130,7 +132,7 @@ def _show(common: CommonOptions, api: HeadwayApi, listing: _Listing) -> None:
     if common.output == "json":
         return
     if truncated:
-        to_stderr(f"Only the first {listing.limit} jobs are shown; use --limit to see more.")
+        to_stderr(f"There are more jobs than the first {listing.limit}: use --limit to see them.")
     if rogues.more:
         to_stderr(f"Only the first {len(rogues.jobs)} training jobs that bypassed the queue are shown.")
 
