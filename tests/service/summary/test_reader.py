@@ -124,6 +124,20 @@ def test_running_and_ended_jobs_and_events_are_bounded(monkeypatch: pytest.Monke
     assert len(found.events) == 3
 
 
+def test_an_ended_array_has_held_nothing_beside_its_members() -> None:
+    world = World(pools={P5: 2})
+    sweep = {"grid": {"lr": ["1", "2"]}}
+    world.submitter.submit(Submission(request=request("a"), sweep=sweep), ROOT)
+    for _ in range(4):
+        world.tick()
+        world.pass_time(900)
+    assert {each.job_name: each.started_time is not None for each in summary(world).ended} == {
+        "a": False,
+        "a_0": True,
+        "a_1": True,
+    }
+
+
 def test_events_are_the_newest_first_and_name_what_happened() -> None:
     world = World(pools={P5: 1})
     world.submit("low", 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -16,9 +17,11 @@ from headway_client.board.job_page.reader import (
     LOG_EVERY_S,
     MAX_KEPT_ATTEMPTS,
     NOT_STARTED,
+    OF_MEMBERS,
     FigureReader,
 )
 from headway_client.errors import NotAllowedError
+from headway_client.models import ArrayProgress
 from tests.client.board.job_page.builders import NOW_S, P5, Aws, attempt, details
 
 LIVE = details(attempt(1, "06:00:00"))
@@ -61,6 +64,8 @@ def test_the_curves_and_the_last_lines_of_the_newest_attempt_are_read(reading: R
 def test_of_a_job_that_has_not_been_started_nothing_is_read(reading: Reading):
     assert reading.reader.read(details()).notes == (NOT_STARTED,)
     assert reading.reader.read(details(attempt(1, None))).notes == (NOT_STARTED,)
+    array = ArrayProgress(count=2, at_once=None, max_failures=None, unmade=0, completed=2, failed=0, stopped=0)
+    assert reading.reader.read(replace(details(), array=array)).notes == (OF_MEMBERS,)
     assert (reading.aws.requests, reading.log_calls) == ([], 0)
 
 

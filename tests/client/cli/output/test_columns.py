@@ -57,6 +57,15 @@ def test_the_queue_is_sorted_by_columns_with_missing_values_last(run: Run, order
     assert [job["jobName"] for job in shown["jobs"]] == list(expected)
 
 
+def test_the_instances_of_an_array_are_those_of_its_members_alone(run: Run, server: ContractServer):
+    progress = {"count": 2, "atOnce": 1, "maxFailures": None, "unmade": 1, "completed": 0, "failed": 0, "stopped": 0}
+    started = {"attemptCount": 1, "startedTime": "2026-01-02T06:00:00.000Z"}
+    server.queue.add("a", jobState="running", array=progress, demand={"ml.a": 2}, startedTime=started["startedTime"])
+    server.queue.add("m", jobState="running", demand={"ml.a": 2}, **started)
+    rows = run("queue", "--columns", "name,instances,elapsed", "-o", "csv")[1].splitlines()[1:]
+    assert sorted(rows) == ["a,,", "m,2,1800"]
+
+
 def test_the_limit_is_that_of_the_request_and_a_preempted_job_does_not_run(run: Run, server: ContractServer):
     started = {"attemptCount": 1, "startedTime": "2026-01-02T06:00:00.000Z"}
     server.queue.add("a", jobState="preempted", maxRuntimeSeconds=7200, limitSeconds=9000, **started)

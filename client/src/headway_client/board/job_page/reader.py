@@ -30,6 +30,7 @@ MAX_KEPT_ATTEMPTS = 20
 """Attempts whose figures are kept, the newest opened."""
 
 NOT_STARTED = "It has not been started, so it has no utilization and no log."
+OF_MEMBERS = "It is an array: its members have utilization and logs."
 _TOO_MANY = "The {what} will be read in a few seconds: there were too many calls of CloudWatch within a minute."
 
 Value = TypeVar("Value")
@@ -100,7 +101,7 @@ class FigureReader:
         """Return the figures of a job's newest attempt. What can't be read is named in the notes."""
         started = [(each.number, each, each.started_time) for each in job.attempts if each.started_time]
         if not started:
-            return Figures(notes=(NOT_STARTED,))
+            return Figures(notes=(NOT_STARTED if job.array is None else OF_MEMBERS,))
         _, attempt, start = max(started, key=lambda each: each[0])
         with self._lock:
             curves = self._of(self._curves, job, attempt, seconds_of(start))

@@ -32,8 +32,8 @@ class Column:
 
 def elapsed_s(job: Job) -> int | None:
     """Return for how long a job that has its first attempt runs, or has run; None if that is not known."""
-    # A list does not have the start of a later attempt. A preempted job does not run.
-    if job.attempt_count > 1 or job.state in WAITING_STATES:
+    # A list does not have the start of a later attempt. A preempted job does not run, nor does an array.
+    if job.attempt_count > 1 or job.state in WAITING_STATES or job.array is not None:
         return None
     return times.between(job.started_time, job.ended_time) if job.has_ended else times.since(job.started_time)
 
@@ -83,7 +83,8 @@ def _columns(*, wide: bool) -> dict[str, Column]:
         ),
         "otherwise": _text("Otherwise", lambda job: values.other_choices(job.choices, job.alternative)),
         "after": _text("After", lambda job: values.awaited(job.depends_on)),
-        "instances": _count("Instances", lambda job: sum(job.demand.values())),
+        # The members of an array have the instances, and rows of their own.
+        "instances": _count("Instances", lambda job: None if job.array else sum(job.demand.values())),
         "age": _duration("Age", lambda job: times.since(job.entry_time)),
         "elapsed": Column(header=Figure("Elapsed", "Elapsed (s)"), cell=elapsed, key=elapsed_s),
         "limit": Column(header=Figure("Limit", "Limit (s)"), cell=_limit, key=lambda job: job.run_limit_seconds),

@@ -108,7 +108,8 @@ def _ended(job: ListedJob) -> RecentlyEnded:
         team=job.team or None,
         priority=job.priority,
         demand=job.demand,
-        started_time=time_text(job.usage.started_ms),
+        # An array has held nothing: its members have, which are listed as well.
+        started_time=None if job.array is not None else time_text(job.usage.started_ms),
         ended_time=time_text(job.ended_ms or 0),
         preemptions=job.preemption_count,
         reason=Reason(code=job.reason.code, message=job.reason.message),
