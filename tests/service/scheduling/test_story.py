@@ -12,6 +12,7 @@ from headway.plan import Plan, Release, Start
 from headway.reasons import started
 from headway.scheduling.invariants import check_plan
 from headway.scheduling.scheduler import schedule
+from headway_service.admission.submission import Submission
 from headway_service.errors import Conflict, JobEnded, NameInUse
 from headway_service.launching.decision import Decision
 from headway_service.ports.table import Update
@@ -201,6 +202,33 @@ def test_the_same_request_again_is_the_same_job_and_another_one_is_refused(world
     assert again.job.entry_time == first.job.entry_time
     with pytest.raises(NameInUse, match="choose a new name"):
         world.submitter.submit(request("a", 2), ROOT)
+
+
+@pytest.mark.parametrize(
+    ("changes", "fields"),
+    [
+        ({"priority": 2}, ["Tags"]),
+        ({"StoppingCondition": {"MaxRuntimeInSeconds": 60}}, ["StoppingCondition.MaxRuntimeInSeconds"]),
+        ({"HyperParameters": {"a": "2", "b": "1"}}, ["HyperParameters.a", "HyperParameters.b"]),
+        ({"HyperParameters": {str(n): "" for n in range(9)}}, [f"HyperParameters.{n}" for n in range(5)]),
+    ],
+)
+def test_the_owner_of_a_job_is_told_what_another_request_with_its_name_changes(
+    world: World, changes: dict[str, Any], fields: list[str]
+) -> None:
+    world.submit("a", 1, HyperParameters={"a": "1"})
+    changed = {"priority": 1, "HyperParameters": {"a": "1"}, **changes}
+    with pytest.raises(NameInUse) as refused:
+        world.submit("a", **changed)
+    assert sorted(each.field for each in refused.value.fields) == sorted(fields)
+    assert all(f"`{field}`" in str(refused.value) for field in fields)
+
+
+def test_of_a_request_that_differs_beside_its_fields_only_that_is_said(world: World) -> None:
+    world.submit("other")
+    world.submit("a")
+    with pytest.raises(NameInUse, match="what it has beside its CreateTrainingJob request"):
+        world.submitter.submit(Submission(request=request("a"), depends_on=[{"job": "other"}]), ROOT)
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -24,11 +26,13 @@ from headway_service.errors import (
     NotAllowed,
     QueueFull,
     RetryLater,
+    UnreadableRecord,
 )
 from headway_service.jobs.dependencies import Resolved, resolve
 from headway_service.jobs.new_job import new_job
 from headway_service.jobs.position import JobView, PositionExplainer
 from headway_service.jobs.predicted_run import predict_run
+from headway_service.jobs.same_name import differing_fields
 from headway_service.observability.logging import logger
 from headway_service.pools.apply_config import EffectiveConfig
 from headway_service.ports.clocks import Clocks
@@ -39,7 +43,7 @@ from headway_service.store import transitions
 from headway_service.store.queue_tail import MAX_NEW_PLACE
 from headway_service.store.records.dependency import DependencyRecord
 from headway_service.store.records.job import JobRecord
-from headway_service.store.repository import find_job, find_plans, retry_on_conflict
+from headway_service.store.repository import find_job, find_plans, find_stored_request, retry_on_conflict
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -268,15 +272,31 @@ class Submitter:
     def _known(self, known: JobRecord, admitted: Admitted, context: SubmissionContext) -> SubmittedJob:
         """The job that is in the queue by the name of a request, if that request made it."""
         # The answer does not say whether a request equals another owner's, as that would reveal what is redacted.
-        if known.owner != context.caller.arn or known.request_digest != admitted.digest:
+        if known.owner != context.caller.arn:
             raise NameInUse(
                 f"another request is in the queue as `{admitted.name}` ({known.job_state}): choose a new name",
                 [FieldError(field="TrainingJobName", message="is the name of another job in the queue")],
             ) from None
+        if known.request_digest != admitted.digest:
+            raise self._differs(known, admitted) from None
         # The first call may have died before it sent the wake-up.
         self._wake("submitted again")
         is_same_call = context.key is not None and known.idempotency_key == context.key
         return SubmittedJob(job=known, created=False, new=is_same_call)
+
+    def _differs(self, known: JobRecord, admitted: Admitted) -> NameInUse:
+        """The refusal of a request whose name the caller's own job has."""
+        fields: list[str] = []
+        with suppress(UnreadableRecord):
+            stored = find_stored_request(self._table, admitted.name)
+            fields = [] if stored is None else differing_fields(stored.first, json.loads(admitted.request))
+        what = ", ".join(f"`{field}`" for field in fields) or "what it has beside its CreateTrainingJob request"
+        return NameInUse(
+            f"your job `{admitted.name}` is in the queue ({known.job_state}), and this request differs from its own in "
+            f"{what}: choose a new name for another job",
+            [FieldError(field=field, message="differs from the job in the queue") for field in fields]
+            or [FieldError(field="TrainingJobName", message="is the name of another job in the queue")],
+        )
 
     def places(self, submitted: Sequence[SubmittedJob], context: SubmissionContext) -> list[JobView[JobRecord]]:
         """The submitted jobs with their positions, in the order given; those found in the queue are explained.
