@@ -9,6 +9,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -297,3 +298,14 @@ def test_a_document_that_is_no_json_is_reported(path: Path, document: str):
     with pytest.raises(JournalDamaged, match="'a' of the journal is no JSON"):
         journal.read("jobs")
     journal.close()
+
+
+def test_a_journal_that_cannot_be_read_is_not_kept_open(path: Path):
+    Journal(path).close()
+    with closing(sqlite3.connect(path)) as database, database:
+        database.execute("UPDATE documents SET document = '{'")
+    with pytest.raises(JournalDamaged):
+        Journal(path)
+    # The error, which pytest keeps, keeps the journal: only its database is closed.
+    with closing(sqlite3.connect(path, timeout=0)) as database:
+        assert database.execute("SELECT COUNT(*) FROM documents").fetchone() == (1,)

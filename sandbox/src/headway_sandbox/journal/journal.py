@@ -53,15 +53,16 @@ class Journal:
         with self._errors():
             # No waiting: a process has the journal open as long as it runs.
             self._database = sqlite3.connect(path, timeout=0, isolation_level=None, check_same_thread=False)
-            try:
+        try:
+            with self._errors():
                 self._open()
-            except BaseException:
-                self._database.close()
-                raise
-        self.was_killed = self.read(_SERVER).get(_STATE) == _RUNNING
-        # A disk that is full is reported at the start.
-        self.put(_SERVER, _STATE, _RUNNING if self.was_killed else _STOPPED)
-        self.commit()
+            self.was_killed = self.read(_SERVER).get(_STATE) == _RUNNING
+            # A disk that is full is reported at the start.
+            self.put(_SERVER, _STATE, _RUNNING if self.was_killed else _STOPPED)
+            self.commit()
+        except BaseException:
+            self._database.close()
+            raise
 
     def mark_running(self) -> None:
         """Record, with the next commit, that the process serves; one that ends earlier does not count as killed."""
