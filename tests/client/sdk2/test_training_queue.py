@@ -311,7 +311,7 @@ def test_there_is_no_estimator_of_a_job_that_waits_for_its_first_start(queue: Tr
 
 
 def test_a_trainer_needs_the_other_sdk(queue: TrainingQueue, finished: str):
-    with pytest.raises(UsageError, match=r"needs the SageMaker Python SDK 3: pip install 'headway\[sdk3\]'"):
+    with pytest.raises(UsageError, match=r"needs the SageMaker Python SDK 3: pip install .*\[sdk3\]'"):
         queue.get_job(finished).get_model_trainer()
 
 

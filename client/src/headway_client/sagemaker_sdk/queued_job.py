@@ -19,6 +19,7 @@ from headway_client.errors import (
     WaitTimeoutError,
 )
 from headway_client.http.outage import NO_RESPONSE, Outage
+from headway_client.install_hint import install_command
 from headway_client.job_sentences import end_sentence
 from headway_client.models import Job, JobDetails
 from headway_client.text import to_stderr
@@ -233,6 +234,6 @@ def _stop_reason(reason: str | None) -> str | None:
 
 def _missing(call: str, version: str, error: ImportError) -> UsageError:
     return UsageError(
-        f"{call} needs the SageMaker Python SDK {version}: pip install 'headway[sdk{version}]' ({error}).",
+        f"{call} needs the SageMaker Python SDK {version}: {install_command(f'sdk{version}')} ({error}).",
         code="MissingSdk",
     )

@@ -13,6 +13,7 @@ import headway
 import headway_sandbox
 import headway_service
 from headway_client.config import sandbox_state
+from headway_client.install_hint import install_command
 from headway_sandbox.errors import SetupMissing
 from headway_sandbox.local.checkout import CALLS_VARIABLE, PYTHON_VARIABLE
 from headway_sandbox.local.source_files import hash_of, hash_with_interpreter
@@ -55,7 +56,7 @@ class InstalledPackage:
         if missing:
             raise SetupMissing(
                 f"The sandbox needs packages that are not installed ({', '.join(missing)}): "
-                "run `pip install 'headway[sandbox]'`."
+                f"run `{install_command('sandbox')}`."
             )
 
     def state_dir(self) -> Path:

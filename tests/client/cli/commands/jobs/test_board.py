@@ -18,6 +18,7 @@ import pytest
 from headway_client.board.web.server import BoardServer
 from headway_client.cli.command import CommonOptions
 from headway_client.cli.commands.jobs import board as command
+from headway_client.install_hint import install_command
 from tests.client.conftest import Outcome
 
 
@@ -40,7 +41,7 @@ def test_without_textual_it_says_what_to_install(run: Any, monkeypatch: pytest.M
     _on_a_terminal(monkeypatch)
     _without(monkeypatch, "textual")
     outcome: Outcome = run("board")
-    assert outcome == (2, "", "headway: The board in the terminal needs textual: pip install 'headway[board]'.\n")
+    assert outcome == (2, "", f"headway: The board in the terminal needs textual: {install_command('board')}.\n")
 
 
 def test_another_missing_module_is_not_taken_for_textual(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from headway_client.cli.commands.local import sandbox
+from headway_client.install_hint import install_command
 from headway_sandbox.rehearsal.rehearse import Options
 from tests.client.command_line import Run, Write
 
@@ -127,7 +128,7 @@ def test_a_missing_sandbox_package_is_reported(run: Run, monkeypatch: pytest.Mon
     monkeypatch.setattr(sandbox, "import_module", missing)
     code, _, err = run("rehearse", "train.py")
     assert code == 2
-    assert "run `pip install 'headway[sandbox]'`" in err
+    assert f"run `{install_command('sandbox')}`" in err
 
 
 def test_ctrl_c_says_that_nothing_is_left(run: Run, fake: FakeRehearsal):

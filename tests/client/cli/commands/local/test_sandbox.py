@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from headway_client.cli.commands.local import sandbox
+from headway_client.install_hint import install_command
 from headway_sandbox.training.container import isolation
 from tests.client.command_line import Run
 
@@ -25,7 +26,7 @@ def test_a_missing_sandbox_package_is_reported_with_the_command_to_install_it(
         code, _, err = run("sandbox", action)
         assert code == 2
         assert "headway_sandbox.errors is missing" in err
-        assert "run `pip install 'headway[sandbox]'`, or type `make setup`" in err
+        assert f"run `{install_command('sandbox')}`, or type `make setup`" in err
 
 
 class FakeSandbox:

@@ -185,7 +185,7 @@ def test_without_the_service_the_package_to_install_is_named(write: Write, tmp_p
 
     assert done.returncode == 2
     assert "headway_service is missing" in done.stderr
-    assert "extra `policy`" in done.stderr
+    assert "[policy]'`" in done.stderr
 
 
 # ------------------------------------------------------------------------------------------------ orders on a trace

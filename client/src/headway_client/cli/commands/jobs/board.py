@@ -14,6 +14,7 @@ from headway_client.cli.command import Command, CommonOptions, pass_common
 from headway_client.cli.context import connection
 from headway_client.cli.interruption import UNCHANGED
 from headway_client.errors import UsageError
+from headway_client.install_hint import install_command
 
 if TYPE_CHECKING:
     from headway_client.http.api import HeadwayApi
@@ -77,7 +78,7 @@ def _show_in_terminal(common: CommonOptions) -> None:
     except ModuleNotFoundError as error:
         if error.name is None or error.name.partition(".")[0] not in {"textual", "rich"}:
             raise
-        raise UsageError("The board in the terminal needs textual: pip install 'headway[board]'.") from error
+        raise UsageError(f"The board in the terminal needs textual: {install_command('board')}.") from error
     from headway_client.cli.output import explanation_sheet
 
     api, client_of = _open(common)

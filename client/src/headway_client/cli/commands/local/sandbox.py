@@ -15,6 +15,7 @@ from headway_client.cli.context import show_json, wants_json
 from headway_client.cli.exit_codes import EXIT_NOT_REACHABLE, EXIT_OK
 from headway_client.cli.interruption import UNCHANGED
 from headway_client.errors import ClientError, UsageError
+from headway_client.install_hint import install_command
 from headway_client.text import to_stderr
 
 
@@ -155,7 +156,7 @@ def load(module: str) -> Any:
         return import_module(f"headway_sandbox.{module}")
     except ModuleNotFoundError as error:
         raise UsageError(
-            f"The sandbox is not installed here ({error.name} is missing): run `pip install 'headway[sandbox]'`, "
+            f"The sandbox is not installed here ({error.name} is missing): run `{install_command('sandbox')}`, "
             "or type `make setup` in a checkout and use its .venv/bin/headway.",
             code="NoSandbox",
         ) from error

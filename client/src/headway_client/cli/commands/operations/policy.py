@@ -21,6 +21,7 @@ from headway_client.cli.exit_codes import EXIT_OK, EXIT_REFUSED
 from headway_client.cli.interruption import UNCHANGED
 from headway_client.cli.simulator import input_errors, load_simulator
 from headway_client.errors import ClientError, FieldMessage, RefusedError, UsageError
+from headway_client.install_hint import install_command
 
 _DOCUMENT = click.argument("file", metavar="FILE", type=FILE, help="The document as JSON; - is standard input.")
 
@@ -172,7 +173,7 @@ def _load(module: str) -> Any:
         return import_module(f"headway_service.{module}")
     except ModuleNotFoundError as error:
         raise UsageError(
-            f"Policies can't be checked here ({error.name} is missing). Install Headway with its extra `policy`, "
+            f"Policies can't be checked here ({error.name} is missing): run `{install_command('policy')}`, "
             "or type `make setup` in a checkout and use its .venv/bin/headway.",
             code="NoPolicyCheck",
         ) from error
