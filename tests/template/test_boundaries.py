@@ -121,6 +121,10 @@ BREACHES = {
         "verification/src/headway_verification/operations/states.py",
         "headway_verification.operations.healthy",
     ),
+    "the sandbox's server runs without the client": (
+        "sandbox/src/headway_sandbox/emulator/patches.py",
+        "headway_client.install_hint",
+    ),
     "what operators have done": (
         "layers/service/src/headway_service/actions/action.py",
         "headway_service.actions.history",

@@ -20,8 +20,6 @@ from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from dataclasses import dataclass
 from typing import Any
 
-from headway_client.install_hint import install_command
-
 VERSION = "1.5.33"
 
 Scope = MutableMapping[str, Any]
@@ -97,7 +95,7 @@ def prepare() -> AsgiApp:
     if found != VERSION:
         raise RuntimeError(
             f"The sandbox is written for ministack {VERSION}, found {found}: run `make setup`, "
-            f"or `{install_command('sandbox')}`."
+            "or install Headway's extra `sandbox` again."
         )
     runtime = module("core.lambda_runtime")
     runtime._PYTHON_WORKER_SCRIPT = _WATCH_PARENT + runtime._PYTHON_WORKER_SCRIPT
