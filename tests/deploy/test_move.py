@@ -6,17 +6,18 @@ import gzip
 import re
 import stat
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import boto3
 import pytest
-from moto import mock_aws
 
 from deploy import move, restore
 from headway_service.aws.dynamodb_table import DynamoDBTable
 from headway_service.ports.table import Key
 from headway_service.store.repository import find_request
 from headway_service.testing.memory_table import MemoryTable
+from tests.deploy.tables import empty_tables
 from tests.service.world import P5, ROOT, World
 
 SECOND = "2026-11-22T09:30:00Z"
@@ -24,18 +25,8 @@ SECOND = "2026-11-22T09:30:00Z"
 
 @pytest.fixture
 def tables(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    for name, value in (("DEFAULT_REGION", "eu-west-1"), ("ACCESS_KEY_ID", "none"), ("SECRET_ACCESS_KEY", "none")):
-        monkeypatch.setenv(f"AWS_{name}", value)
-    with mock_aws():
-        dynamodb = boto3.resource("dynamodb")
-        for name in ("old", "new"):
-            dynamodb.create_table(
-                TableName=name,
-                BillingMode="PAY_PER_REQUEST",
-                AttributeDefinitions=[{"AttributeName": key, "AttributeType": "S"} for key in ("pk", "sk")],
-                KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "sk", "KeyType": "RANGE"}],
-            )
-        yield dynamodb
+    with empty_tables(monkeypatch, "old", "new") as made:
+        yield made
 
 
 def fill(table: Any, memory: Any) -> None:
@@ -189,3 +180,9 @@ def test_what_cannot_be_read_is_named_and_keeps_nothing_else_behind(tables, tmp_
 def test_a_table_of_something_else_is_refused(tables):
     with pytest.raises(SystemExit, match="is it that of a queue"):
         move.requeue(MemoryTable(), None, retention_s=1)
+
+
+def test_an_ended_job_is_kept_as_long_as_a_stack_keeps_it_by_default():
+    template = (Path(__file__).parents[2] / "template.yaml").read_text(encoding="utf-8")
+    (default,) = re.findall(r"^  RetentionDays:\n    Type: Number\n    Default: (\d+)$", template, re.MULTILINE)
+    assert int(default) == move.RETENTION_DAYS

@@ -7,9 +7,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 
-import boto3
 import pytest
-from moto import mock_aws
 
 from deploy import restore
 from headway_sandbox.inprocess.stub_client import stub_client
@@ -19,24 +17,14 @@ from headway_service.sagemaker_api.names import attempt_name
 from headway_service.sagemaker_api.tags import ATTEMPT_TAG, JOB_TAG
 from headway_service.store.records.capacity.ledger import PauseRecord
 from headway_service.testing.memory_table import MemoryTable
+from tests.deploy.tables import empty_tables
 from tests.service.world import P5, ROOT, World, request
 
 
 @pytest.fixture
 def tables(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-west-1")
-    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "none")
-    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "none")
-    with mock_aws():
-        dynamodb = boto3.resource("dynamodb")
-        for name in ("restored", "queue"):
-            dynamodb.create_table(
-                TableName=name,
-                BillingMode="PAY_PER_REQUEST",
-                AttributeDefinitions=[{"AttributeName": key, "AttributeType": "S"} for key in ("pk", "sk")],
-                KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "sk", "KeyType": "RANGE"}],
-            )
-        yield dynamodb
+    with empty_tables(monkeypatch, "restored", "queue") as made:
+        yield made
 
 
 def item(name: str, **more: Any) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from headway.api_documents.jobs import JobPage
 from headway_client.alternatives import is_item
@@ -20,7 +20,6 @@ from headway_client.models import (
     BatchResult,
     Capacity,
     Configuration,
-    ConfigurationChange,
     ConfigurationEffects,
     ConfigurationHistory,
     ConfigurationVersion,
@@ -35,7 +34,6 @@ from headway_client.models import (
     Job,
     JobDetails,
     MemberPage,
-    OperatorAction,
     OperatorActions,
     PoolUse,
     Recount,
@@ -58,6 +56,8 @@ if TYPE_CHECKING:
 
 PAGE_SIZE = 100
 """Entries on one page that every server allows. Without a `limit`, a server's page has as many as it allows."""
+
+_Pages = TypeVar("_Pages", ConfigurationHistory, OperatorActions)
 
 CONFIG_PAGE_SIZE = 50
 """Maximum number of configurations on one page of the server."""
@@ -647,18 +647,7 @@ class HeadwayApi:
         Args:
             limit: maximum number of versions, over all pages.
         """
-        versions: list[ConfigurationChange] = []
-        after: str | None = None
-        while True:
-            query = [("limit", str(min(CONFIG_PAGE_SIZE, limit - len(versions))))]
-            query += [("after", after)] if after is not None else []
-            answer = self._send_new("GET", ["config", "history"], query=query)
-            page = decode(ConfigurationHistory, answer.document)
-            versions += page.versions
-            after = page.next
-            if after is None or len(versions) >= limit:
-                document = {"versions": [each.document for each in versions], "next": after}
-                return ConfigurationHistory(versions=tuple(versions), next=after).with_document(document)
+        return self._pages(ConfigurationHistory, "versions", ["config", "history"], limit)
 
     def actions(self, *, limit: int = CONFIG_PAGE_SIZE) -> OperatorActions:
         """Return what operators have done to the whole queue, the newest first, with who, when, from where and why.
@@ -666,17 +655,28 @@ class HeadwayApi:
         Args:
             limit: maximum number of actions, over all pages.
         """
-        actions: list[OperatorAction] = []
+        return self._pages(OperatorActions, "actions", ["actions"], limit)
+
+    def _pages(self, kind: type[_Pages], member: str, segments: Sequence[str], limit: int) -> _Pages:
+        """Return the pages of a listing as one, with up to `limit` entries.
+
+        Args:
+            kind: the document, whose member ``next`` is where the next page begins.
+            member: its member with the entries.
+            segments: the path of the call.
+            limit: maximum number of entries.
+        """
+        entries: list[Any] = []
         after: str | None = None
         while True:
-            query = [("limit", str(min(CONFIG_PAGE_SIZE, limit - len(actions))))]
+            query = [("limit", str(min(CONFIG_PAGE_SIZE, limit - len(entries))))]
             query += [("after", after)] if after is not None else []
-            page = decode(OperatorActions, self._send_new("GET", ["actions"], query=query).document)
-            actions += page.actions
+            page: Any = decode(kind, self._send_new("GET", segments, query=query).document)
+            entries += getattr(page, member)
             after = page.next
-            if after is None or len(actions) >= limit:
-                document = {"actions": [each.document for each in actions], "next": after}
-                return OperatorActions(actions=tuple(actions), next=after).with_document(document)
+            if after is None or len(entries) >= limit:
+                merged: dict[str, Any] = {member: tuple(entries), "next": after}
+                return kind(**merged).with_document({**merged, member: [each.document for each in entries]})
 
     def config_version(self, version: int, *, since: int | None = None) -> ConfigurationVersion:
         """Return a configuration that was in force, and how it differs from another one.

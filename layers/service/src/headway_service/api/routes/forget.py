@@ -57,6 +57,6 @@ def forget(request: Request, body: Annotated[Owner, Body()], next_token: NextTok
         now_ms=given.clocks.training_ms(),
     )
     if next_token is None:
-        # Nothing is forgotten yet. The record must not name whom.
+        # Before the first name is removed. The record does not say whose name it is.
         given.note_action(ActionKind.FORGET, "the name of an owner", author(request, None))
     return ForgottenOwner(jobs=page.jobs, unreadable=page.unreadable, sums=page.sums, next_token=page.token)
