@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headway_client.text import shorten, shorten_middle, to_json, to_stderr
+from headway.sanitize import strip_control_characters
+from headway_client.text import shorten, shorten_middle, to_json, to_stderr, width_of, wrapped
 
 
 @given(st.text())
@@ -33,7 +34,44 @@ def test_a_long_name_is_cut_in_the_middle(width: int, shown: str):
     assert shorten_middle("hello world", width) == shown
 
 
+@pytest.mark.parametrize(
+    ("value", "width"),
+    [("resnet", 6), ("\u65e5\u672c", 4), ("a\u0301", 1), ("", 0)],
+    ids=["ascii", "wide", "mark", "none"],
+)
+def test_the_width_is_in_columns_of_the_terminal(value: str, width: int):
+    assert width_of(value) == width
+
+
+def test_wide_text_is_cut_between_its_characters():
+    assert shorten("\u65e5\u672c\u8a9e", 6) == "\u65e5\u672c\u8a9e"
+    assert shorten("\u65e5\u672c\u8a9e", 4) == "\u65e5\u2026"
+    assert width_of(shorten_middle("\u65e5\u672c\u8a9e\u65e5\u672c\u8a9e", 9)) <= 9
+
+
 @given(st.text(), st.integers(1, 50))
+def test_no_cut_text_is_wider_than_its_width(value: str, width: int):
+    safe = strip_control_characters(value)
+
+    assert width_of(shorten(safe, width)) <= width
+    assert width_of(shorten_middle(safe, width)) <= width
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        ("it starts by 2026-01-02 03:04 UTC", ["it starts by", "2026-01-02 03:04 UTC"]),
+        ("it has run for 12 h 30 min of 24 h", ["it has run for", "12 h 30 min of 24 h"]),
+        ("for arn:aws:iam::123456789012:user/ada of us", ["for", "arn:aws:iam::123456789012:user/ada", "of us"]),
+        ("in resnet-50-imagenet", ["in resnet-50-imagenet"]),
+        ("", [""]),
+    ],
+)
+def test_no_line_ends_within_a_time_a_duration_or_a_name(text: str, lines: list[str]):
+    assert wrapped(text, 21) == lines
+
+
+@given(st.text(st.characters(max_codepoint=127, min_codepoint=32)), st.integers(1, 50))
 def test_a_cut_name_keeps_its_width_its_beginning_and_its_end(value: str, width: int):
     shown = shorten_middle(value, width)
 

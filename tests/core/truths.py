@@ -40,7 +40,7 @@ from tests.core.random_snapshots import CHUNK, STEP_MS, plain_snapshot, random_s
 ALLOWANCE_MS = 700_500
 """What the limits of some jobs have beside their run times, as an ordinary configuration adds, and not in seconds."""
 
-_HINT = re.compile(r"MaxRuntimeInSeconds of at most (\d+)")
+_HINT = re.compile(r"MaxRuntimeInSeconds\) of (\d+) s")
 
 
 def hinted_limits_ms(plan: Plan) -> dict[str, int]:

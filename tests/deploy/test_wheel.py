@@ -58,9 +58,9 @@ def test_it_ships_the_pages_of_the_board(wheel):
     assert {f"headway_client/board/{path.relative_to(folder).as_posix()}" for path in files} <= set(wheel.namelist())
 
 
-def test_the_client_alone_needs_six_packages(wheel):
+def test_the_client_alone_needs_seven_packages(wheel):
     needed = {re.split(r"[<>=~!]", entry)[0] for entry in requirements(wheel) if "extra ==" not in entry}
-    assert needed == {"boto3", "botocore", "click", "pyyaml", "requests", "tabulate"}
+    assert needed == {"boto3", "botocore", "click", "pyyaml", "requests", "tabulate", "wcwidth"}
 
 
 def test_the_extra_of_the_sandbox_brings_the_emulator_and_what_functions_import(wheel):

@@ -297,6 +297,7 @@ def test_a_training_job_that_bypasses_the_queue_is_shown_and_found_by_events_and
         "reason": {
             "code": "OutsideTheQueue",
             "message": "did not come through the queue; uses 1 ml.p5.48xlarge of its pools",
+            "jobs": [],
         },
     }
     assert answer["more"] is False

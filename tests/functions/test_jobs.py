@@ -35,6 +35,7 @@ def test_a_hold_and_a_release_record_the_caller(functions: Functions) -> None:
     assert job["reason"] == {
         "code": "Held",
         "message": "held on request of user/ada; `headway release a` returns it to its place in the queue",
+        "jobs": [],
     }
     assert functions.wakes() == ["held"]
     functions.invoke("schedule", event("schedule"))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from headway_client.models import ArrayProgress, Job, JobDetails
+from headway.reasons.short import short_form
+from headway_client.models import ArrayProgress, Job, JobDetails, Reason
 
 _ENDS = {"failed": "has failed", "stopped": "was stopped"}
 
@@ -94,6 +95,18 @@ def array_sentence(progress: ArrayProgress) -> str:
 def why(job: Job) -> str:
     """Return the reason of a job's state, of an array after the progress of its members."""
     return f"{array_sentence(job.array)}; {job.reason.message}" if job.array else job.reason.message
+
+
+def short_reason(reason: Reason) -> str:
+    """Return a reason in a few words; its sentence if it has none."""
+    short = short_form(reason.code, reason.jobs)
+    return reason.message if short is None else short
+
+
+def short_why(job: Job) -> str:
+    """Return the reason of a job's state in a few words, for tables; empty where its state says it all."""
+    short = short_reason(job.reason).removeprefix(f"{job.state}: ")
+    return "; ".join(part for part in (array_sentence(job.array) if job.array else "", short) if part)
 
 
 def _once(statement: str, state: str, why: str) -> str:

@@ -57,7 +57,7 @@ def test_a_waiting_job_shows_when_it_starts_by_the_forecast_before_its_reserved_
 
 def test_running_jobs_have_the_time_that_is_left() -> None:
     (row,) = running_rows(summary_of(contract()), Selection(), NOW_S)
-    assert row.cells == ("trains", "9", "vision", "1 p5.48xlarge", "3h25m", "1h00m", "Training")
+    assert row.cells == ("trains", "9", "vision", "ada", "1 p5.48xlarge", "3h25m", "1h00m", "Training")
 
 
 def test_a_preempted_job_names_the_job_that_it_is_stopped_for() -> None:

@@ -65,7 +65,7 @@ def _running(job: dict[str, Any]) -> dict[str, Any]:
         "team": job["team"], "priority": job["priority"], "demand": job["demand"],
         "startedTime": "2026-01-02T03:04:05.678Z", "endsBy": "2026-01-02T07:30:00.000Z",
         "stoppingSince": "2026-01-02T06:29:00.000Z" if stops else None,
-        "stopCause": "request" if stops else None, "stopsFor": None,
+        "stopCause": "request" if stops else None, "stopsFor": None, "owner": job["owner"],
     }  # fmt: skip
 
 

@@ -90,7 +90,7 @@ def test_rogue_holders_are_named_with_their_instances_and_not_as_jobs() -> None:
     holders = (past("x", 2, ends_in_s=60), held("a", 1))
     reason = waits_for_capacity(job("b", 1, count=4), {P5: 3}, holders, lambda _: None, None, NOW_MS, Policy())
     assert reason.jobs == ("a",)
-    assert "jobs `x` (outside the queue, until 00:17 UTC at the latest) and `a` (priority 1, " in reason.message
+    assert "held by `x` (outside the queue, until 00:17 UTC at the latest) and `a` (priority 1, " in reason.message
     assert reason.message.endswith(
         "; 2 ml.p5.48xlarge of the pool went to training jobs outside the queue (`headway queue --all`)"
     )

@@ -462,4 +462,4 @@ def test_what_is_being_freed_for_a_lower_job_is_taken_over_after_its_reservation
     plan = schedule(snapshot(*running, job("first", 5), job("second", 4, count=3), *owner, size=5))
     assert (releases(plan), starts(plan)) == (["owner"], ["first"])
     assert reason_of(plan, "second") == f"starts on 3 {P5} as soon as `stops` has stopped"
-    assert reason_of(plan, "owner").startswith("waits for")
+    assert reason_of(plan, "owner").startswith("needs")

@@ -177,8 +177,8 @@ def test_the_reason_of_a_reclaimed_attempt_says_that_it_borrowed() -> None:
 def test_a_job_held_by_its_teams_limit_says_so() -> None:
     plan = schedule(snapshot(held("x", team="a", count=2, ends_in_s=60), job("w", team="a"), size=4, policy=LIMIT))
     assert reason_of(plan, "w") == (
-        "waits for 1 ml.p5.48xlarge within the limit of team `a`, which may use 2 ml.p5.48xlarge: "
-        "job `x` (priority 0, until 00:17 UTC at the latest)"
+        "waits for 1 ml.p5.48xlarge within the limit of team `a`, which may use 2 ml.p5.48xlarge, held by "
+        "`x` (priority 0, until 00:17 UTC at the latest)"
     )
 
 

@@ -125,7 +125,7 @@ def test_no_attempt_is_stopped_for_an_alternative_that_preempts_none() -> None:
     plan = schedule(snapshot(held("x"), OTHER, size=1))
     assert not plan.actions
     assert reason_of(plan, "other") == (
-        "waits for 1 of 1 ml.p5.48xlarge: job `x` (priority 0, without a time limit); none of them is stopped for this "
+        "needs 1 more ml.p5.48xlarge, held by `x` (priority 0, without a time limit); none of them is stopped for this "
         "alternative"
     )
 

@@ -227,7 +227,7 @@ REASONS: list[tuple[str, Parts, dict[str, int], str]] = [
         (held("x", 9), held("y", 7), job("a", 5)),
         {P5: 2},
         (
-            "waits for 1 of 1 ml.p5.48xlarge: jobs `x` (priority 9, without a time limit) "
+            "needs 1 more ml.p5.48xlarge, held by `x` (priority 9, without a time limit) "
             "and `y` (priority 7, without a time limit)"
         ),
     ),
@@ -236,7 +236,7 @@ REASONS: list[tuple[str, Parts, dict[str, int], str]] = [
         (held("x", 9), held("y", 1), job("a", 5, count=2)),
         {P5: 2},
         (
-            "waits for 2 of 2 ml.p5.48xlarge: jobs `x` (priority 9, without a time limit) "
+            "needs 2 more ml.p5.48xlarge, held by `x` (priority 9, without a time limit) "
             "and `y` (priority 1, without a time limit); stopping those of lower priority would not free enough"
         ),
     ),

@@ -90,7 +90,7 @@ def test_so_does_the_reason_of_a_start_in_a_warm_pool() -> None:
 def test_the_reason_of_a_wait_says_what_is_passed_over(first: tuple[str, int], others: list[tuple[str, int]]) -> None:
     plan = schedule(scored(held("x", 9, count=2), either(*others, first=first)))
     assert plan.actions == ()
-    assert reason_of(plan, "w").startswith(f"waits for 1 of 1 {P5}")
+    assert reason_of(plan, "w").startswith(f"needs 1 more {P5}")
     assert reason_of(plan, "w").endswith(f"; {SPOT} is passed over, as its spot placement score is 2 of 10")
 
 

@@ -30,7 +30,7 @@ def test_a_user_submits_lists_changes_and_stops_jobs(sb: Sandbox, queue: QueueVi
     shown = [line.split()[:3] for line in lines[2:]]
     assert sorted(shown[:2]) == [[f"{prefix}a", "running", "1"], [f"{prefix}b", "running", "2"]]
     assert shown[2:] == [[f"{prefix}c", "pending", "0"], [f"{prefix}d", "pending", "0"]]
-    assert "waits for 1 of 1 ml.p5.48xlarge: job" in lines[4]
+    assert "needs 1 more ml.p5.48xlarge, held by job" in lines[4]
     assert f"behind `{prefix}c`" in lines[5]
     page = cli("queue", "--state", "pending", "--output", "json").document
     assert [(job["jobName"], job["place"]) for job in page["jobs"]] == [(f"{prefix}c", 1), (f"{prefix}d", 2)]

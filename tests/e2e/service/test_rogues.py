@@ -50,7 +50,7 @@ def test_a_rogue_job_is_shown_and_charged_and_blocks_a_job_until_it_ends(sb: San
     queue.submit("large", ResourceConfig=on(2))
     reason = queue.job("large").reason
     assert reason.code == "WaitsForCapacity"
-    assert f"waits for 1 of 2 ml.p5.48xlarge: job `{past}` (outside the queue, until " in reason.message
+    assert f"needs 1 more ml.p5.48xlarge, held by `{past}` (outside the queue, until " in reason.message
 
     sb.finish(past)
     queue.wait_for(large="running")

@@ -164,6 +164,7 @@ def test_the_explanation_of_a_waiting_job_has_the_holders_of_its_pools_and_the_j
         ("three", "running", 0, 3),
         ("early", "pending", None, 3),
     ]
+    assert {each.owner for each in told.ahead} == {ROOT.arn}
     assert (told.seen.place, hours(told.expected_start_ms), hours(told.expected_end_ms)) == (2, 3, 4)
     assert told.more == 0
     assert told.remedy is None, "the reason says it"

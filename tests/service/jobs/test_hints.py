@@ -34,7 +34,7 @@ def world() -> World:
 def hint(world: World, name: str) -> int | None:
     view = world.seen(name)
     assert view.reason.code == ReasonCode.WOULD_DELAY
-    found = re.search(r"MaxRuntimeInSeconds of at most (\d+)", view.reason.message)
+    found = re.search(r"MaxRuntimeInSeconds\) of (\d+) s", view.reason.message)
     return int(found[1]) if found else None
 
 

@@ -77,8 +77,8 @@ def test_a_job_that_would_outlast_the_pool_starts_when_it_is_large_again_and_say
     world.submit("long", ResourceConfig=on(2), **limited(11))
     world.tick()
     assert world.seen("long").reason.message.startswith(
-        f"would still run when the pool {P5} has only 1 instance (18:00 UTC); with a MaxRuntimeInSeconds of at most "
-        "34200 it could start now"
+        f"would still run when the pool {P5} has only 1 instance (18:00 UTC); with a limit (MaxRuntimeInSeconds) of "
+        "34200 s or less it could start now"
     )
     seen = world.forecast_service.forecast("long", 10)
     assert [each.start_ms for each in seen.jobs] == [(1_800_000_000 + 16 * HOUR_S) * 1000]

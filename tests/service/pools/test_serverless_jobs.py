@@ -29,7 +29,7 @@ def test_serverless_jobs_run_beside_full_pools_as_many_as_their_pool_allows() ->
     world.tick()
     world.check()
     assert world.states("plain", "a", "b", "c") == {"plain": "running", "a": "running", "b": "running", "c": "pending"}
-    assert world.seen("c").reason.message.startswith("waits for 1 of 1 serverless: jobs `a`")
+    assert world.seen("c").reason.message.startswith("needs 1 more serverless, held by `a`")
     launched = [request for operation, request in world.calls if operation == "CreateTrainingJob"]
     assert [each.get("ResourceConfig") for each in launched if "ServerlessJobConfig" in each] == [None, None]
     world.pass_time(5000)

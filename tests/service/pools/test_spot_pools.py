@@ -60,7 +60,7 @@ def test_jobs_on_spot_and_on_demand_instances_do_not_wait_for_each_other() -> No
         "spot3": "pending",
     }
     assert free(world) == {P5: 0, SPOT_POOL: 0}
-    assert world.seen("spot3").reason.message.startswith(f"waits for 1 of 1 {SPOT_POOL}:")
+    assert world.seen("spot3").reason.message.startswith(f"needs 1 more {SPOT_POOL}, held by")
 
 
 def test_without_a_spot_pool_spot_jobs_share_the_pool_of_their_type() -> None:
@@ -98,7 +98,7 @@ def test_a_job_that_leaves_spot_waits_for_the_on_demand_pool() -> None:
     world.pass_time(600)
     world.check()
     assert world.states("a") == {"a": "pending"}
-    assert world.seen("a").reason.message.startswith(f"waits for 1 of 1 {P5}:")
+    assert world.seen("a").reason.message.startswith(f"needs 1 more {P5}, held by")
 
 
 @pytest.mark.parametrize(

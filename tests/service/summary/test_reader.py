@@ -49,6 +49,7 @@ def test_running_jobs_have_the_time_by_which_they_have_ended_and_stopping_ones_c
     world.submit("short", 1, StoppingCondition={"MaxRuntimeInSeconds": 3600})
     world.tick()
     assert names(summary(world).running) == ["short", "long"]
+    assert {each.owner for each in summary(world).running} == {ROOT.arn}
     world.pass_time(60)
     world.submit("urgent", 9)
     world.tick()
@@ -121,6 +122,7 @@ def test_running_and_ended_jobs_and_events_are_bounded(monkeypatch: pytest.Monke
     found = summary(world)
     assert (len(found.running), found.more_running, found.counts.running) == (1, 2, 3)
     assert len(found.ended) == 2
+    assert {each.owner for each in found.ended} == {ROOT.arn}
     assert len(found.events) == 3
 
 

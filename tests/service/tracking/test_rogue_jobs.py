@@ -395,7 +395,7 @@ def test_the_explanation_of_a_waiting_job_has_rogue_holders_and_their_ends() -> 
     assert seen.reason.code == "WaitsForCapacity"
     # An hour and the overhead of half an hour from 08:00 on.
     assert seen.reason.message == (
-        "waits for 1 of 2 ml.p5.48xlarge: job `rogue` (outside the queue, until 09:30 UTC at the latest); "
+        "needs 1 more ml.p5.48xlarge, held by `rogue` (outside the queue, until 09:30 UTC at the latest); "
         "1 ml.p5.48xlarge of the pool went to training jobs outside the queue (`headway queue --all`); "
         "starts by 09:30 UTC unless a job of higher rank comes"
     )

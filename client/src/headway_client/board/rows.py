@@ -8,7 +8,9 @@ from datetime import datetime
 from typing import Any
 
 from headway.sanitize import strip_control_characters
+from headway_client.job_sentences import short_reason
 from headway_client.models import PoolSummary, RunningJob, Summary, WaitingHead
+from headway_client.principals import short_name
 
 PARTS = ("busy", "stopping", "reserved", "warm", "outside", "free")
 """The parts of a pool's bar, from left to right."""
@@ -41,7 +43,7 @@ class Selection:
 
 
 WAITING_COLUMNS = ("#", "JOB", "PRI", "TEAM", "NEEDS", "START BY", "WHY")
-RUNNING_COLUMNS = ("JOB", "PRI", "TEAM", "HOLDS", "RAN", "LEFT", "STATUS")
+RUNNING_COLUMNS = ("JOB", "PRI", "TEAM", "OWNER", "HOLDS", "RAN", "LEFT", "STATUS")
 
 WAITING_ORDERS: Mapping[str, Callable[[WaitingHead], Any]] = {
     "rank": lambda _: 0,
@@ -78,7 +80,7 @@ def waiting_rows(summary: Summary, selection: Selection, now_s: float) -> list[R
             job.team or "",
             instances(job.demand),
             _until(job.expected_start or job.start_by, now_s),
-            job.reason.message,
+            short_reason(job.reason),
         )
         for job in sorted(summary.waiting, key=WAITING_ORDERS.get(selection.order, WAITING_ORDERS["rank"]))
     ]
@@ -98,6 +100,7 @@ def running_rows(summary: Summary, selection: Selection, now_s: float) -> list[R
             job.job_name,
             str(job.priority),
             job.team or "",
+            short_name(job.owner) or "",
             instances(job.demand),
             span(now_s - seconds_of(job.started_time)),
             "" if job.ends_by is None else span(seconds_of(job.ends_by) - now_s),

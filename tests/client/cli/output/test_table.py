@@ -76,3 +76,47 @@ def test_colour_is_for_terminals_unless_it_is_unwanted(
         monkeypatch.setenv(name, value)
 
     assert wants_colour(stream) is expected
+
+
+FOLDED = Table(
+    headers=["Time", "Why"], rows=[["2026-01-02", "preempted so that `big` can start on 2 instances"], ["-", "-"]]
+)
+
+
+def test_a_folded_column_continues_below_its_beginning():
+    assert FOLDED.folded(width=50).splitlines() == [
+        "Time        Why",
+        "----------  --------------------------------------",
+        "2026-01-02  preempted so that `big` can start on 2",
+        "            instances",
+        "-           -",
+    ]
+
+
+def test_a_folded_column_that_has_no_room_stands_on_lines_of_its_own():
+    assert FOLDED.folded(width=40).splitlines() == [
+        "Time",
+        "----------",
+        "2026-01-02",
+        "    preempted so that `big` can start on",
+        "    2 instances",
+        "-",
+    ]
+
+
+def test_a_folded_table_that_fits_is_as_any_other():
+    assert FOLDED.folded(width=80) == FOLDED.folded() == FOLDED.text()
+
+
+def test_wide_characters_do_not_shift_the_columns_behind_them():
+    lines = Table(headers=["Team", "Why"], rows=[["\u65e5\u672c", "x"], ["abcdef", "y"]]).text().splitlines()
+
+    assert lines[1:] == ["------  ---", "\u65e5\u672c    x", "abcdef  y"]
+
+
+def test_spare_columns_are_left_out_where_there_is_no_room():
+    table = Table(headers=["Name", "Age", "Why"], rows=[["a", "3 h", "waits for others"]], spare=("Age",))
+
+    assert table.text(width=25).splitlines()[2] == "a     3 h  waits for others".replace("3 h  ", "")
+    assert table.text(width=27).splitlines()[2] == "a     3 h  waits for others"
+    assert table.csv().startswith("Name,Age,Why")

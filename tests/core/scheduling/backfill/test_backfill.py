@@ -131,12 +131,12 @@ def test_the_backfill_window_bounds_the_jobs_that_are_evaluated() -> None:
 def test_a_blocked_job_names_the_holders_of_its_instances_and_its_latest_start() -> None:
     plan = schedule(snapshot(ENDS_SOON, HEAD, job("b", limit_s=7200), job("c", count=2), size=2))
     assert reason_of(plan, "head") == (
-        "waits for 1 of 2 ml.p5.48xlarge: job `x` (priority 9, until 01:16 UTC at the latest); "
+        "needs 1 more ml.p5.48xlarge, held by `x` (priority 9, until 01:16 UTC at the latest); "
         "starts by 01:16 UTC unless a job of higher rank comes"
     )
     assert reason_of(plan, "b") == (
-        "could still run when `head` (priority 9), ahead of it, can start (01:16 UTC); "
-        "with a MaxRuntimeInSeconds of at most 3600 it could start now; 1 job ahead"
+        "would delay `head` (priority 9), which can start at 01:16 UTC; "
+        "with a limit (MaxRuntimeInSeconds) of 3600 s or less it could start now; 1 job ahead"
     )
     assert reason_of(plan, "c") == (
         "waits for ml.p5.48xlarge behind `head` (priority 9), which can start by 01:16 UTC; 2 jobs ahead"

@@ -86,7 +86,7 @@ def test_a_job_that_waits_for_a_smaller_pool_reports_the_limit_that_would_let_it
     assert code_of(plan, "a") == "WaitsForPoolSize"
     assert reason_of(plan, "a") == (
         f"would still run when the pool {P5} has only 1 instance (00:17 UTC); "
-        "with a MaxRuntimeInSeconds of at most 60 it could start now"
+        "with a limit (MaxRuntimeInSeconds) of 60 s or less it could start now"
     )
     assert plan.waits[0].start_by_ms == NOW_MS + 600_000
 
@@ -292,7 +292,7 @@ def test_a_wait_in_a_training_plan_reports_which_jobs_could_start() -> None:
         snapshot(job("a", limit_s=100), size=1, sizes={60: 0, 600: 1}, stops=True, any_job=False, about="x")
     )
     assert reason_of(plan, "a").endswith(
-        "with a MaxRuntimeInSeconds of at most 60 it could start now; one that writes checkpoints "
+        "with a limit (MaxRuntimeInSeconds) of 60 s or less it could start now; one that writes checkpoints "
         "(CheckpointConfig) or has the tag headway:stop-at-plan-end=true may run into that"
     )
 

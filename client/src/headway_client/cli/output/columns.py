@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from headway_client.cli.output import times, values
 from headway_client.cli.output.arrays.details import ended_members
 from headway_client.cli.output.table import NONE, Figure, Table
-from headway_client.job_sentences import why
+from headway_client.job_sentences import short_why, why
 from headway_client.job_states import WAITING_STATES
 from headway_client.models import Job, RogueJob
 
@@ -70,11 +70,19 @@ def _duration(header: str, get: Callable[[Job], int | None]) -> Column:
     return Column(header=Figure(header, f"{header} (s)"), cell=lambda job: times.duration(get(job)), key=get)
 
 
+def _owner() -> Column:
+    return Column(header="Owner", cell=lambda job: values.owner(job.owner), key=lambda job: job.owner)
+
+
+def _short_why(job: Job) -> str:
+    return Figure(short_why(job) or NONE, why(job))
+
+
 def _columns(*, wide: bool) -> dict[str, Column]:
     return {
         "name": _text("Job Name", lambda job: job.name),
         "state": _text("State", _state),
-        "priority": _count("Priority", lambda job: job.priority),
+        "priority": _count(values.PRIORITY, lambda job: job.priority),
         "place": _count("Place", lambda job: job.place),
         "demand": Column(
             header="Demand",
@@ -106,7 +114,7 @@ def _columns(*, wide: bool) -> dict[str, Column]:
             key=lambda job: sum(job.instance_seconds.values()),
         ),
         "team": _text("Team", lambda job: job.team),
-        "owner": _text("Owner", lambda job: job.owner),
+        "owner": _text("Owner", lambda job: job.owner) if wide else _owner(),
         "attempt": _text("Attempt", lambda job: job.live_attempt),
         "members": Column(
             header="Members",
@@ -114,11 +122,11 @@ def _columns(*, wide: bool) -> dict[str, Column]:
             key=lambda job: ended_members(job.array) / job.array.count if job.array else None,
         ),
         "comment": _text("Comment", lambda job: job.comment),
-        "why": _text("Why", why),
+        "why": Column(header="Why", cell=why if wide else _short_why, key=why),
     }
 
 
-QUEUE = ("name", "state", "priority", "demand", "age", "why")
+QUEUE = ("name", "state", "priority", "owner", "demand", "age", "why")
 QUEUE_WIDE = (
     *("name", "state", "priority", "place", "demand", "instances", "age", "elapsed", "limit", "entered", "team"),
     *("owner", "attempt", "why"),

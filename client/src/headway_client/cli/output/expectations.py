@@ -10,10 +10,10 @@ def expectation_lines(explanation: Explanation) -> list[tuple[str, str]]:
     """Return lines, each with its title, on the start of a waiting job or the end of a running one; none if unknown."""
     lines = []
     if explanation.expected_start is not None:
-        lines.append(("Starts", times.both(explanation.expected_start)))
+        lines.append(("Starts", times.expected_both(explanation.expected_start)))
     lines += _likely_line(explanation.predicted_start)
     if explanation.expected_end is not None:
-        lines.append(("Ends by", times.both(explanation.expected_end)))
+        lines.append(("Ends by", times.expected_both(explanation.expected_end)))
     return lines + _likely_line(explanation.predicted_end)
 
 
@@ -21,4 +21,4 @@ def _likely_line(time: PredictedTime | None) -> list[tuple[str, str]]:
     if time is None:
         return []
     between = f"between {times.local(time.from_)} and {times.local(time.until)}"
-    return [("Likely", f"about {times.both(time.about)}, {between}")]
+    return [("Likely", f"about {times.expected_both(time.about)}, {between}")]

@@ -9,6 +9,7 @@ from headway_client.cli.output import times, values
 from headway_client.cli.output.expectations import expectation_lines
 from headway_client.cli.output.jobs import job_sentence
 from headway_client.cli.output.pools import pool_rows
+from headway_client.cli.output.sheet import sheet
 from headway_client.cli.output.table import Table
 from headway_client.models import Ahead, DryRun, Explanation, Forecast, PredictedTime, Shift, WhatIf
 
@@ -35,7 +36,7 @@ def explanation_sheet(explanation: Explanation, *, width: int | None = None, col
     lines.append(("Assumed", explanation.note))
     if explanation.remedy is not None:
         lines.append(("To do", explanation.remedy))
-    parts = ["\n".join(f"{name:<9} {strip_control_characters(value)}" for name, value in lines)]
+    parts = [sheet(lines, width=width)]
     if explanation.ahead:
         more = f"\nand {explanation.more} more" if explanation.more else ""
         parts.append("Ahead\n" + _ahead_rows(explanation.ahead).text(width=width, colour=colour) + more)
@@ -50,7 +51,7 @@ def forecast_rows(forecast: Forecast, *, wide: bool = False) -> Table:
     Args:
         wide: write times in full.
     """
-    headers = ["Job Name", "State", "Place", "Priority", "Demand", "Expected Start"]
+    headers = ["Job Name", "State", "Place", values.PRIORITY, "Demand", "Expected Start"]
     predicts = any(job.predicted_start is not None for job in forecast.jobs)
     if predicts:
         headers += ["Likely Start", "From", "Until"]
@@ -61,7 +62,7 @@ def forecast_rows(forecast: Forecast, *, wide: bool = False) -> Table:
             values.optional(job.place),
             str(job.priority),
             values.demand(job.demand),
-            f"after {', '.join(job.after)}" if job.after else times.moment(job.expected_start, wide=wide),
+            f"after {', '.join(job.after)}" if job.after else times.expected(job.expected_start, wide=wide),
             *(_likely(job.predicted_start, wide=wide) if predicts else ()),
         ]
         for job in forecast.jobs
@@ -71,7 +72,7 @@ def forecast_rows(forecast: Forecast, *, wide: bool = False) -> Table:
 
 def _likely(start: PredictedTime | None, *, wide: bool) -> list[str]:
     found = (start.about, start.from_, start.until) if start is not None else (None, None, None)
-    return [times.moment(each, wide=wide) for each in found]
+    return [times.expected(each, wide=wide) for each in found]
 
 
 def dry_run_sheet(run: DryRun, *, width: int | None = None) -> str:
@@ -81,7 +82,7 @@ def dry_run_sheet(run: DryRun, *, width: int | None = None) -> str:
         run: the result of the dry run.
         width: maximum length of a line; None for no limit.
     """
-    start = times.both(run.expected_start) if run.expected_start is not None else _UNPREDICTABLE
+    start = times.expected_both(run.expected_start) if run.expected_start is not None else _UNPREDICTABLE
     lines = ["This was a dry run; nothing was submitted.", job_sentence(run.job), f"Expected start: {start}."]
     lines.append(f"It would preempt {_listed(run.preempts)}." if run.preempts else "It would preempt no job.")
     if run.releases:
@@ -115,14 +116,15 @@ def what_if_sheet(effect: WhatIf, *, width: int | None = None) -> str:
 
 
 def _ahead_rows(ahead: Iterable[Ahead]) -> Table:
-    headers = ["Job Name", "State", "Priority", "Started", "Ends By", "Demand"]
+    headers = ["Job Name", "State", values.PRIORITY, "Owner", "Started", "Ends By", "Demand"]
     rows = [
         [
             job.job_name,
             job.job_state,
             str(job.priority),
+            values.owner(job.owner),
             times.relative(job.started_time),
-            times.relative(job.expected_end),
+            times.expected(job.expected_end),
             values.demand(job.demand),
         ]
         for job in ahead
@@ -133,7 +135,7 @@ def _ahead_rows(ahead: Iterable[Ahead]) -> Table:
 def _shifts(title: str, shifts: Sequence[Shift], *, width: int | None) -> str:
     if not shifts:
         return ""
-    rows = [[shift.job_name, times.relative(shift.before), times.relative(shift.after)] for shift in shifts]
+    rows = [[shift.job_name, times.expected(shift.before), times.expected(shift.after)] for shift in shifts]
     return f"\n\n{title}\n" + Table(headers=["Job Name", "Before", "After"], rows=rows).text(width=width)
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from headway.sanitize import strip_control_characters
 from headway_client import job_sentences as sentences
 from headway_client.cli.output import columns, times, values
 from headway_client.cli.output.arrays.details import array_lines
 from headway_client.cli.output.expectations import expectation_lines
+from headway_client.cli.output.sheet import sheet
 from headway_client.cli.output.table import NONE, Table
 from headway_client.models import Attempt, Explanation, HistoryEntry, Job, JobDetails, RogueJob
 
@@ -23,8 +25,9 @@ def job_rows(
         wide: also show place, times, team, owner and attempt.
         names: the columns, in place of these.
     """
-    chosen = names or (columns.QUEUE_WIDE if wide else columns.QUEUE)
-    return columns.job_table(chosen, jobs, rogues, wide=wide)
+    if names or wide:
+        return columns.job_table(names or columns.QUEUE_WIDE, jobs, rogues, wide=wide)
+    return replace(columns.job_table(columns.QUEUE, jobs, rogues, wide=False), spare=("Age",))
 
 
 def jobs_table(
@@ -96,22 +99,21 @@ def job_sheet(
         lines.insert(3, ("Reused", f"the outputs of {job.reused_from}"))
     if details.withheld:
         lines.append(("Withheld", f"{' and '.join(details.withheld)} of the request"))
-    name_width = max(9, *(len(name) for name, _ in lines))
-    parts = ["\n".join(f"{name:<{name_width}} {strip_control_characters(value)}" for name, value in lines)]
+    parts = [sheet(lines, width=width)]
     if details.attempts:
         # An older server does not say what an attempt held.
         held = any(attempt.demand for attempt in details.attempts)
-        headers = ["Attempt", "Training Job", "State", "SageMaker", *(["Demand"] if held else [])]
+        headers = ["#", "Training Job", "State", "SageMaker", *(["Demand"] if held else [])]
         headers += ["Started", "Ended", "Why"]
         rows = [_attempt_row(attempt, held=held) for attempt in details.attempts]
-        parts.append("Attempts\n" + Table(headers=headers, rows=rows).text(width=width, colour=colour))
+        parts.append("Attempts\n" + Table(headers=headers, rows=rows).folded(width=width, colour=colour))
     if details.watches:
         rows = [[each.watch, str(each.hosts), values.optional(each.note)] for each in details.watches]
-        parts.append("Watches\n" + Table(headers=["Watch", "Hosts", "Not Monitored"], rows=rows).text(width=width))
+        parts.append("Watches\n" + Table(headers=["Watch", "Hosts", "Not Monitored"], rows=rows).folded(width=width))
     if details.history:
         rows = [_step_row(entry) for entry in details.history]
         headers = ["Time", "State", "Training Job", "Why"]
-        parts.append("History\n" + Table(headers=headers, rows=rows).text(width=width, colour=colour))
+        parts.append("History\n" + Table(headers=headers, rows=rows).folded(width=width, colour=colour))
     return "\n\n".join(parts)
 
 
@@ -160,15 +162,14 @@ def _limit(job: Job) -> str:
 
 def _attempt_row(attempt: Attempt, *, held: bool) -> list[str]:
     why = [attempt.reason.message if attempt.reason else None, attempt.failure_reason]
-    seen = " / ".join(dict.fromkeys(part for part in (attempt.status, attempt.secondary_status) if part))
     return [
         str(attempt.number),
         attempt.name,
         attempt.state,
-        seen or NONE,
+        attempt.secondary_status or attempt.status or NONE,
         *([values.demand(attempt.demand)] if held else []),
-        times.local(attempt.started_time),
-        times.local(attempt.ended_time),
+        times.relative(attempt.started_time),
+        times.relative(attempt.ended_time),
         " ".join(part for part in why if part) or NONE,
     ]
 

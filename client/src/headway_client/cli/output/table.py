@@ -7,11 +7,11 @@ import io
 import os
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self, TextIO
 
 from headway.sanitize import strip_control_characters
-from headway_client.text import shorten, shorten_middle
+from headway_client.text import shorten, shorten_middle, width_of, wrapped
 
 NONE = "-"
 """The placeholder for a missing value."""
@@ -19,8 +19,14 @@ NONE = "-"
 _MIN_LAST_COLUMN = 20
 """Minimum width of the last column, a sentence, in narrow terminals."""
 
-_MIN_FIRST_COLUMN = 20
+_MIN_FIRST_COLUMN = 16
 """Minimum width of the first column, a name, in narrow terminals; it is cut where the last column does not suffice."""
+
+_MIN_FOLDED_COLUMN = 30
+"""Width below which a last column that is not cut stands on lines of its own."""
+
+_INDENT = "    "
+"""What these lines begin with."""
 
 _GAP = 2
 """Spaces between columns."""
@@ -78,11 +84,13 @@ class Table:
         headers: the headers.
         rows: the rows.
         note: lines below the table, which CSV does not have.
+        spare: headers of columns that are left out where a line has no room for all.
     """
 
     headers: Sequence[str]
     rows: Sequence[Sequence[str]]
     note: Sequence[str] = ()
+    spare: Sequence[str] = ()
 
     def text(self, *, width: int | None = None, colour: bool = False) -> str:
         """Return the table as lines of text.
@@ -92,30 +100,50 @@ class Table:
                 limit.
             colour: color the states.
         """
-        from tabulate import tabulate
-
-        safe = [[strip_control_characters(cell) for cell in row] for row in self.rows]
-        widths = [max(map(len, column)) for column in zip(self.headers, *safe, strict=True)]
+        cells = self._cells()
+        widths = [max(map(width_of, column)) for column in zip(self.headers, *cells, strict=True)]
         if width is not None:
+            if self.spare and sum(widths) + _GAP * (len(widths) - 1) > width:
+                return self._without_spare_columns().text(width=width, colour=colour)
             used = sum(each + _GAP for each in widths[:-1])
             widths[-1] = min(widths[-1], max(width - used, _MIN_LAST_COLUMN))
             widths[0] = min(widths[0], max(width - used - widths[-1] + widths[0], _MIN_FIRST_COLUMN))
-            safe = [
+            cells = [
                 [shorten_middle(row[0], widths[0]), *row[1:-1], shorten(row[-1], widths[-1])] if row[1:] else row
-                for row in safe
+                for row in cells
             ]
-        if colour:
-            coloured_columns = {index for index, header in enumerate(self.headers) if header == _STATE}
-            safe = [
-                [coloured(cell) if index in coloured_columns else cell for index, cell in enumerate(row)]
-                for row in safe
-            ]
-        # Below headers of its own, tabulate makes each column two characters wider than the header.
-        lines = [self.headers, ["-" * each for each in widths], *safe]
-        # Names such as 1e5 or 007 are not numbers.
-        text = tabulate(lines, tablefmt="plain", disable_numparse=True)
         notes = [strip_control_characters(line) for line in self.note]
-        return "\n".join([text, *([""] if notes else []), *notes])
+        return "\n".join([_aligned(self.headers, cells, colour=colour), *([""] if notes else []), *notes])
+
+    def folded(self, *, width: int | None = None, colour: bool = False) -> str:
+        """Return the table as lines of text with the whole last column, on as many lines as it needs.
+
+        Args:
+            width: as for `text`.
+            colour: as for `text`.
+        """
+        cells = self._cells()
+        columns = [max(map(width_of, column)) for column in zip(self.headers, *cells, strict=True)]
+        left = None if width is None else width - sum(each + _GAP for each in columns[:-1])
+        if width is None or left is None or columns[-1] <= left:
+            return _aligned(self.headers, cells, colour=colour)
+        if left >= _MIN_FOLDED_COLUMN:
+            rows = [[*row[:-1], "\n".join(wrapped(row[-1], left))] for row in cells]
+            return _aligned(self.headers, rows, colour=colour)
+        head, line, *rest = _aligned(self.headers[:-1], [row[:-1] for row in cells], colour=colour).split("\n")
+        lines = [head, line]
+        for text, row in zip(rest, cells, strict=True):
+            told = [] if row[-1] == NONE else wrapped(row[-1], width - len(_INDENT))
+            lines += [text, *(_INDENT + each for each in told)]
+        return "\n".join(lines)
+
+    def _without_spare_columns(self) -> Table:
+        kept = [index for index, header in enumerate(self.headers) if header not in self.spare]
+        rows = [[row[index] for index in kept] for row in self.rows]
+        return replace(self, headers=[self.headers[index] for index in kept], rows=rows, spare=())
+
+    def _cells(self) -> list[list[str]]:
+        return [[strip_control_characters(cell) for cell in row] for row in self.rows]
 
     def csv(self) -> str:
         """Return the table as CSV (RFC 4180) in which no cell is a formula."""
@@ -124,6 +152,23 @@ class Table:
         writer.writerow([as_csv_cell(header) for header in self.headers])
         writer.writerows([as_csv_cell(cell) for cell in row] for row in self.rows)
         return file.getvalue()
+
+
+def _aligned(headers: Sequence[str], cells: Sequence[Sequence[str]], *, colour: bool) -> str:
+    """Return columns with a line below the headers."""
+    from tabulate import tabulate
+
+    widths = [
+        max(width_of(line) for cell in column for line in cell.split("\n"))
+        for column in zip(headers, *cells, strict=True)
+    ]
+    if colour:
+        states = {index for index, header in enumerate(headers) if header == _STATE}
+        cells = [[coloured(cell) if index in states else cell for index, cell in enumerate(row)] for row in cells]
+    # Below headers of its own, tabulate makes each column two characters wider than the header.
+    lines = [headers, ["-" * each for each in widths], *cells]
+    # Names such as 1e5 or 007 are not numbers.
+    return tabulate(lines, tablefmt="plain", disable_numparse=True)
 
 
 def as_csv_cell(value: str) -> str:

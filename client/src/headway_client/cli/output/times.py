@@ -73,6 +73,19 @@ def both(value: str | None) -> str:
     return f"{local(value)} ({relative(value)})" if _parsed(value) else local(value)
 
 
+def expected(value: str | None, *, wide: bool = False) -> str:
+    """Return a time at which something is expected, as `moment` does: ``now`` if that is over."""
+    at = _parsed(value)
+    return (
+        Figure("now", value) if at is not None and at.timestamp() < now_s() and not wide else moment(value, wide=wide)
+    )
+
+
+def expected_both(value: str | None) -> str:
+    """Return a time at which something is expected in full, and as `expected` does in parentheses."""
+    return f"{local(value)} ({expected(value)})" if _parsed(value) else local(value)
+
+
 def between(start: str | None, end: str | None) -> int | None:
     """Return the whole seconds between two times, 0 if the second is earlier.
 

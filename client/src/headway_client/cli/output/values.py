@@ -7,10 +7,14 @@ import shutil
 import sys
 from collections.abc import Mapping, Sequence
 
-from headway_client.cli.output.table import NONE
+from headway_client.cli.output.table import NONE, Figure
 from headway_client.models import Dependency
+from headway_client.principals import short_name
 
 _SECONDS_PER_HOUR = 3600
+
+PRIORITY = Figure("Prio", "Priority")
+"""The header of priorities."""
 
 
 def demand(counts: Mapping[str, int]) -> str:
@@ -43,6 +47,11 @@ def instance_hours(seconds: Mapping[str, int]) -> str:
 def total_hours(seconds: Mapping[str, int]) -> str:
     """Return the instance-hours of all pools as one number."""
     return f"{sum(seconds.values()) / _SECONDS_PER_HOUR:.2f}" if seconds else NONE
+
+
+def owner(arn: str | None) -> str:
+    """Return who an ARN names, with the ARN for CSV."""
+    return Figure(short_name(arn) or NONE, arn)
 
 
 def optional(value: object) -> str:

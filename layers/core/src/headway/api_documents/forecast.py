@@ -22,6 +22,7 @@ class Ahead(ApiDocument):
     demand: Instances
     started_time: Time | None
     expected_end: Time | None
+    owner: Annotated[str | None, Member("ARN of who submitted it; null if that is not known.")] = None
 
 
 @dataclass(frozen=True, kw_only=True)

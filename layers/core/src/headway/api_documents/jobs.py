@@ -19,6 +19,7 @@ class Reason(ApiDocument):
 
     code: Annotated[str, Member("For programs; new ones may come.")]
     message: Annotated[str, Member("One sentence for people.")]
+    jobs: Annotated[tuple[str, ...], Member("The other jobs that it is about, in the order of the sentence.")] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -48,6 +48,9 @@ class RunningJob(ApiDocument):
     stopping_since: Time | None
     stop_cause: Annotated[str | None, Member("Why it is stopped, such as `preemption`; null if it is not.")]
     stops_for: Annotated[str | None, Member("The job that it is preempted for.")]
+    owner: Annotated[str | None, Member("ARN of who submitted it; null if it was started by an earlier release.")] = (
+        None
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,6 +87,7 @@ class RecentlyEnded(ApiDocument):
     ended_time: Time
     preemptions: int
     reason: Reason
+    owner: Annotated[str | None, Member("ARN of who submitted it.")] = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from headway.dependencies import Condition, Ending
 from headway.model import Demand
@@ -54,7 +55,7 @@ def with_cause(reason: Reason, awaited: str, cause: Reason) -> Reason:
         cause: why that waits.
     """
     message = f"{reason.message}; `{awaited}` waits now, too: {cause.message}"
-    return Reason(code=reason.code, message=message, jobs=tuple(dict.fromkeys((*reason.jobs, *cause.jobs))))
+    return replace(reason, message=message)
 
 
 def dependency_ended(job: str, ending: Ending, awaited: Awaited) -> Reason:

@@ -54,12 +54,9 @@ def waits_for_capacity(
         protected: why one of them is not stopped for it.
         start_by_ms: its reserved start, ms; None if unknown.
     """
-    needs = " and ".join(f"{count} of {job.demand[pool]} {pool}" for pool, count in sorted(lacking.items()))
     first = _first_to_end(holders)
-    message = f"waits for {needs}"
-    message += (
-        f": {_held_by(job, first, holders, protected, now_ms, policy)}" if first else ", which the jobs ahead of it get"
-    )
+    message = "needs " + " and ".join(f"{count} more {pool}" for pool, count in sorted(lacking.items()))
+    message += _held_by(job, first, holders, protected, now_ms, policy) if first else ", which the jobs ahead of it get"
     beside = total(each.demand for each in holders if each.outside)
     if beside:
         held = describe({pool: count for pool, count in beside.items() if pool in lacking})
@@ -89,9 +86,7 @@ def waits_for_limit(
     first = _first_to_end(holders)
     message = f"waits for {describe(lacking)} within the limit of team `{job.terms.team}`, which may use {most}"
     message += (
-        f": {_held_by(job, first, holders, protected, now_ms, policy)}"
-        if first
-        else ", which jobs of the team ahead of it get"
+        _held_by(job, first, holders, protected, now_ms, policy) if first else ", which jobs of the team ahead of it get"
     )
     return Reason(code=ReasonCode.WAITS_FOR_LIMIT, message=message, jobs=_named(first))
 
@@ -133,13 +128,13 @@ def would_delay(head: WaitingJob, start_by_ms: int | None, now_ms: int, shorter_
     if start_by_ms is None:
         message = f"waits behind {name}, which waits for jobs without a time limit, so what it needs is kept for it"
     else:
-        message = f"could still run when {name}, ahead of it, can start ({clock_time(start_by_ms, now_ms)})"
+        message = f"would delay {name}, which can start at {clock_time(start_by_ms, now_ms)}"
     message += _shorter(shorter_s)
     return Reason(code=ReasonCode.WOULD_DELAY, message=message, jobs=(head.name,))
 
 
 def _shorter(shorter_s: int | None) -> str:
-    return f"; with a MaxRuntimeInSeconds of at most {shorter_s} it could start now" if shorter_s is not None else ""
+    return f"; with a limit (MaxRuntimeInSeconds) of {shorter_s} s or less it could start now" if shorter_s else ""
 
 
 def waits_for_better(
@@ -458,7 +453,7 @@ def _held_by(
 ) -> str:
     told = [f"{_name(each)} ({_terms(each, protected, now_ms, policy)})" for each in first]
     rest = len(holders) - len(told)
-    text = ("job " if len(holders) == 1 else "jobs ") + " and ".join(told) + (f" and {rest} more" if rest else "")
+    text = f", held by {' and '.join(told)}" + (f" and {rest} more" if rest else "")
     may_stop = (each for each in holders if not each.stopping and not each.is_unused and protected(each) is None)
     victim = next(may_stop, None)
     if victim is None:

@@ -46,6 +46,7 @@ class Ahead:
     job_state: JobState
     priority: int
     demand: Demand
+    owner: str | None
     started_ms: int | None
     expected_end_ms: int | None
 

@@ -329,6 +329,7 @@ class ForecastService:
             job_state=known.job_state if known is not None else JobState.PENDING,
             priority=job.terms.priority,
             demand=job.demand,
+            owner=known.owner if known is not None else None,
             started_ms=None,
             expected_end_ms=_plus(seen.starts.get(job.name), job.terms.limit_ms),
         )
@@ -427,6 +428,7 @@ def _holding(attempt: AttemptRecord) -> Ahead:
         job_state=JobState.RUNNING if attempt.stop_cause is None else JobState.STOPPING,
         priority=attempt.priority,
         demand=attempt.demand,
+        owner=attempt.owner,
         started_ms=attempt.since_ms,
         expected_end_ms=_end_ms(attempt),
     )

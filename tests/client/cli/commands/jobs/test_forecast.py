@@ -12,6 +12,7 @@ from tests.client.fakes.server import ContractServer
 AHEAD = {
     "jobName": "job0", "jobState": "running", "priority": 5, "demand": {"ml.p5.48xlarge": 1},
     "startedTime": "2026-01-02T03:00:00.000Z", "expectedEnd": "2026-01-02T05:00:00.000Z",
+    "owner": "arn:aws:iam::123456789012:user/ada",
 }  # fmt: skip
 
 
@@ -30,12 +31,12 @@ def test_the_explanation_of_a_waiting_job_is_complete(run: Run, server: Contract
         "State     pending",
         "Place     1",
         "Why       Waits for 1 ml.p5.48xlarge.",
-        "Starts    2026-01-02 05:00:00 UTC (90 min ago)",
+        "Starts    2026-01-02 05:00:00 UTC (now)",
         "Assumed   Each job runs until its limit.",
         "To do     Ask for\\x1b[2J less.",
     ]
     assert ahead.splitlines()[3].split() == [
-        "job0", "running", "5", "3", "h", "ago", "90", "min", "ago", "1", "ml.p5.48xlarge",
+        "job0", "running", "5", "ada", "3", "h", "ago", "now", "1", "ml.p5.48xlarge",
     ]  # fmt: skip
     assert ahead.splitlines()[-1] == "and 3 more"
     assert pools.splitlines()[0] == "Pools"

@@ -25,7 +25,7 @@ def test_the_queue_is_shown_as_a_table(run: Run, server: ContractServer):
     code, out, _ = run("queue")
 
     assert code == 0
-    assert out.splitlines()[0].split() == ["Job", "Name", "State", "Priority", "Demand", "Age", "Why"]
+    assert out.splitlines()[0].split() == ["Job", "Name", "State", "Prio", "Owner", "Demand", "Age", "Why"]
     assert "job1" in out
     assert "done" not in out
     assert "Place" in run("queue", "-o", "wide")[1]

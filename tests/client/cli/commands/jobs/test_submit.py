@@ -220,7 +220,7 @@ def test_a_dry_run_prints_the_effect_and_submits_nothing(run: Run, request_file:
         "It would preempt job\\x1b[2J0.",
         "Warm pools that would be released for it: those of job\\x1b[2J1, job2.",
     ]
-    assert out.splitlines()[-1].split() == ["job9", "-", "90", "min", "ago"]
+    assert out.splitlines()[-1].split() == ["job9", "-", "now"]
     assert server.queue.jobs == {}
     assert json.loads(run("submit", "--dry-run", request_file(request("job1")), "-o", "json")[1])["dryRun"] is True
 

@@ -63,6 +63,11 @@ export function clock(value) {
   return new Date(value * 1000).toISOString().slice(5, 19).replace("T", " ");
 }
 
+// As `headway_client.principals.short_name`: the last word of an ARN.
+export function owner(arn) {
+  return (arn ?? "").split(/[:/]/).pop();
+}
+
 export function demand(of) {
   const parts = Object.entries(of ?? {}).sort().map(([pool, count]) => `${count}\u00a0${pool.replace(/^ml\./, "")}`);
   return parts.join(" + ");

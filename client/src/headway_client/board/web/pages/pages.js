@@ -1,6 +1,6 @@
 // The pages now, jobs, teams and workflows: functions from documents to elements.
 
-import { clock, demand, el, jobLink, seconds, span, svg, table } from "./dom.js";
+import { clock, demand, el, jobLink, owner, seconds, span, svg, table } from "./dom.js";
 
 const PARTS = ["busy", "stopping", "reserved", "warm", "outside", "free"];
 
@@ -16,9 +16,9 @@ export function nowPage(state, now) {
         until(expected(state, job), now), job.reason.message]))),
     el("section", { "aria-label": "Running" },
       el("h2", {}, `Running: ${summary.running.length}${summary.moreRunning ? ` and ${summary.moreRunning} more` : ""}`),
-      table([{ name: "Job" }, { name: "Priority", number: true }, { name: "Team" }, { name: "Holds" }, { name: "Ran", number: true },
+      table([{ name: "Job" }, { name: "Priority", number: true }, { name: "Team" }, { name: "Owner" }, { name: "Holds" }, { name: "Ran", number: true },
         { name: "Left", number: true }, { name: "Status" }],
-      summary.running.map((job) => [jobLink(job.jobName), job.priority, job.team ?? "", demand(job.demand),
+      summary.running.map((job) => [jobLink(job.jobName), job.priority, job.team ?? "", owner(job.owner), demand(job.demand),
         span(now - seconds(job.startedTime)), job.endsBy ? span(seconds(job.endsBy) - now) : "", status(job)]))),
     el("section", { "aria-label": "Events" }, el("h2", {}, "Events"),
       table([{ name: "Time (UTC)" }, { name: "Event" }, { name: "Job" }, { name: "" }],
@@ -65,7 +65,7 @@ function legend() {
 
 const JOB_COLUMNS = [{ name: "Job", of: (job) => job.jobName }, { name: "State", of: (job) => (job.held ? "held" : job.jobState) },
   { name: "#", number: true, of: (job) => job.place ?? Infinity }, { name: "Priority", number: true, of: (job) => job.priority },
-  { name: "Team", of: (job) => job.team ?? "" }, { name: "Needs", of: (job) => demand(job.demand) },
+  { name: "Team", of: (job) => job.team ?? "" }, { name: "Owner", of: (job) => owner(job.owner) }, { name: "Needs", of: (job) => demand(job.demand) },
   { name: "Accepted (UTC)", of: (job) => job.entryTime }, { name: "Reason", of: (job) => job.reason.message }];
 
 export function jobsPage(jobs, view, onsort) {

@@ -28,6 +28,7 @@ def explanation_document(found: results.Explanation) -> Explanation:
                 job_state=each.job_state,
                 priority=each.priority,
                 demand=each.demand,
+                owner=each.owner,
                 started_time=time_text(each.started_ms),
                 expected_end=time_text(each.expected_end_ms),
             )

@@ -171,7 +171,7 @@ def expected_run_document(job: JobRecord) -> ExpectedRun | None:
 
 def reason_document(reason: ReasonRecord) -> Reason:
     """A reason."""
-    return Reason(code=reason.code, message=reason.message)
+    return Reason(code=reason.code, message=reason.message, jobs=tuple(reason.jobs))
 
 
 def dry_run_document(found: DryRunFound) -> DryRun:

@@ -8,7 +8,6 @@ from dataclasses import replace
 
 from pydantic import TypeAdapter
 
-from headway.api_documents.jobs import Reason
 from headway.api_documents.summary import (
     JobCounts,
     PoolSummary,
@@ -19,6 +18,7 @@ from headway.api_documents.summary import (
     WaitingHead,
 )
 from headway.lifecycle import JobState
+from headway_service.api.documents.jobs import reason_document
 from headway_service.api.documents.pools import capacity_document
 from headway_service.api.times import time_text
 from headway_service.store.records.capacity.attempt import AttemptRecord
@@ -76,6 +76,7 @@ def _running(attempt: AttemptRecord) -> RunningJob:
         job_state=JobState.RUNNING if attempt.stop_cause is None else JobState.STOPPING,
         status=attempt.secondary_status,
         team=attempt.team or None,
+        owner=attempt.owner,
         priority=attempt.priority,
         demand=attempt.demand,
         started_time=time_text(attempt.since_ms),
@@ -95,7 +96,7 @@ def _head(head: Head, forecast: ForecastStarts | None) -> WaitingHead:
         demand=job.demand,
         entry_time=time_text(job.terms.entry_time_ms),
         place=head.place,
-        reason=Reason(code=head.reason.code, message=head.reason.message),
+        reason=reason_document(head.reason),
         start_by=time_text(head.start_by_ms),
         expected_start=time_text(forecast.starts.get(job.name)) if forecast else None,
     )
@@ -112,5 +113,6 @@ def _ended(job: ListedJob) -> RecentlyEnded:
         started_time=None if job.array is not None else time_text(job.usage.started_ms),
         ended_time=time_text(job.ended_ms or 0),
         preemptions=job.preemption_count,
-        reason=Reason(code=job.reason.code, message=job.reason.message),
+        reason=reason_document(job.reason),
+        owner=job.owner,
     )

@@ -108,6 +108,8 @@ class AttemptRecord(AllTerms):
     checkpoint_seen_ms: int | None = None
     #: Whether it runs on demand although its request has spot instances.
     on_demand: bool = False
+    #: ARN of who submitted its job; None in attempts of earlier releases.
+    owner: str | None = None
     #: Whose its job is, if its run time is predicted: see :func:`headway_service.store.records.queue_entry.owner_hash`.
     owned_by: str = ""
     #: Which of the alternatives of its job it runs on; 0 for the request as it is.
@@ -143,6 +145,7 @@ class AttemptRecord(AllTerms):
             job_name=job.job_name,
             demand=job.demand,
             on_demand=job.on_demand,
+            owner=job.owner,
             owned_by=owner_hash(job.owner) if job.source else "",
             alternative=job.alternative,
             pending_limit_s=None if job.is_on_spot else job.pending_limit_s,
