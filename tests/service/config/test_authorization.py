@@ -289,7 +289,7 @@ def test_a_job_is_charged_to_a_team_of_its_owner(who: Caller, named: str | None,
 @pytest.mark.parametrize(
     ("who", "named", "error", "sentence"),
     [
-        (ADA, "products", NotAllowed, "means the team products, which takes the jobs of its members only"),
+        (ADA, "products", NotAllowed, "are not a member of team products: use one of"),
         (STRANGER, "research", NotAllowed, r"to make you one \(user/stranger\), or use one of open"),
         (BOB, None, InvalidRequest, "names no team, and you belong to several: add .* with one of products, research"),
         (STRANGER, None, InvalidRequest, "names no team: add the tag 'team' with one of open"),

@@ -517,7 +517,7 @@ def test_the_job_is_admitted_as_its_owners_and_stays_in_its_team_whoever_changes
     assert get_job(world.table, "a").team == "x"
     assert change(world, instances=1).job.team == "x"
     configure(world, teams={"x": {"members": ["user/eve"], "leads": ["user/bob"]}, "default": {}})
-    with pytest.raises(NotAllowed, match="the team x, which takes the jobs of its members only"):
+    with pytest.raises(NotAllowed, match="are not a member of team x"):
         world.changes.change("a", RequestChange(max_runtime_s=60), BOB)
 
 

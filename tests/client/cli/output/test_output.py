@@ -158,9 +158,9 @@ def test_a_jobs_sheet_has_the_elapsed_time_of_its_live_attempt_of_the_limit():
 @pytest.mark.parametrize(
     ("limits", "shown"),
     [
-        ({"maxRuntimeSeconds": 3600, "limitSeconds": 5400}, "1 h, its instances 90 min at most"),
-        ({"maxRuntimeSeconds": 7200, "limitSeconds": 9000}, "2 h, its instances 2 h 30 min at most"),
-        ({"maxRuntimeSeconds": 86400, "limitSeconds": 88200}, "1 d, its instances 1 d 30 min at most"),
+        ({"maxRuntimeSeconds": 3600, "limitSeconds": 5400}, "1 h (holds its instances for 90 min at most)"),
+        ({"maxRuntimeSeconds": 7200, "limitSeconds": 9000}, "2 h (holds its instances for 2 h 30 min at most)"),
+        ({"maxRuntimeSeconds": 86400, "limitSeconds": 88200}, "1 d (holds its instances for 1 d 30 min at most)"),
         ({"maxRuntimeSeconds": 3600, "limitSeconds": None}, "1 h"),
         ({"maxRuntimeSeconds": None, "limitSeconds": 5400}, "90 min"),
         ({"maxRuntimeSeconds": None, "limitSeconds": None}, "-"),

@@ -138,9 +138,7 @@ TEN = ", ".join(MANY[:10])
 RED_ROLE = "arn:aws:iam::*:role/Red-*"
 OF_RED = [{"roles": [RED_ROLE], "teams": ["red"]}]
 NOBODYS = "takes your jobs: ask an administrator of the queue to make you a member (user/zoe)"
-OF_MEMBERS = (
-    "which takes the jobs of its members only: ask a lead of it or an administrator of the queue to make you one"
-)
+NO_MEMBER = "you (user/bob) are not a member of team"
 NOT_WITH = "which your jobs may not run with"
 ALLOW = "an administrator of the queue can allow it"
 ACCESS: list[tuple[str, Caller | None, dict[str, Any], list[dict[str, Any]], dict[str, Any], list[tuple[str, str]]]] = [
@@ -173,7 +171,7 @@ ACCESS: list[tuple[str, Caller | None, dict[str, Any], list[dict[str, Any]], dic
         [
             (
                 "Tags[1].Value",
-                f"means the team red, {OF_MEMBERS} (user/bob), or use one of blue, open",
+                f"{NO_MEMBER} red: use one of blue, open, or ask a lead of red or an administrator of the queue",
             )
         ],
     ),
@@ -186,7 +184,7 @@ ACCESS: list[tuple[str, Caller | None, dict[str, Any], list[dict[str, Any]], dic
         [
             (
                 "Tags",
-                f"means the team default, {OF_MEMBERS} (user/bob), or use one of blue",
+                f"{NO_MEMBER} default: use one of blue, or ask a lead of default or an administrator of the queue",
             )
         ],
     ),

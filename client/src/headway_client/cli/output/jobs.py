@@ -156,8 +156,8 @@ def _limit(job: Job) -> str:
     trains_s, holds_s = job.run_limit_seconds, job.limit_seconds
     if trains_s is None:
         return NONE
-    held = f", its instances {times.limit(holds_s)} at most" if holds_s is not None and holds_s > trains_s else ""
-    return times.limit(trains_s) + held
+    longer = holds_s is not None and holds_s > trains_s
+    return times.limit(trains_s) + (f" (holds its instances for {times.limit(holds_s)} at most)" if longer else "")
 
 
 def _attempt_row(attempt: Attempt, *, held: bool) -> list[str]:

@@ -57,8 +57,8 @@ def access_errors(draft: Draft) -> Iterator[FieldError]:
         yield FieldError(field=field, message=message)
     elif not access.may_submit(caller, team):
         message = (
-            f"means the team {team}, which takes the jobs of its members only: ask a lead of it or an administrator of "
-            f"the queue to make you one ({caller.name}), or use one of {', '.join(_possible(caller, configuration))}"
+            f"you ({caller.name}) are not a member of team {team}: use one of "
+            f"{', '.join(_possible(caller, configuration))}, or ask a lead of {team} or an administrator of the queue"
         )
         yield FieldError(field=field, message=message)
     roles = access.roles_for(caller, team)
