@@ -289,8 +289,8 @@ def test_a_job_is_charged_to_a_team_of_its_owner(who: Caller, named: str | None,
 @pytest.mark.parametrize(
     ("who", "named", "error", "sentence"),
     [
-        (ADA, "products", NotAllowed, "are not a member of team products: use one of"),
-        (STRANGER, "research", NotAllowed, r"to make you one \(user/stranger\), or use one of open"),
+        (ADA, "products", NotAllowed, "user/ada is not a member of team products: use one of"),
+        (STRANGER, "research", NotAllowed, "user/stranger is not a member of team research: use one of open"),
         (BOB, None, InvalidRequest, "names no team, and you belong to several: add .* with one of products, research"),
         (STRANGER, None, InvalidRequest, "names no team: add the tag 'team' with one of open"),
         (STRANGER, "nonsense", InvalidRequest, "'nonsense', which is no team: use one of open"),
@@ -321,7 +321,7 @@ def test_a_user_without_a_team_is_referred_to_an_administrator() -> None:
 def test_the_default_team_accepts_only_its_members_if_it_lists_any() -> None:
     queue = configured(teams={**DOCUMENT["teams"], "default": {"members": ["user/dora"]}})
     assert queue.submitter.submit(request("a"), person("user/dora"))[0].job.team == "default"
-    with pytest.raises(NotAllowed, match="Tags means the team default"):
+    with pytest.raises(NotAllowed, match="is not a member of team default"):
         queue.submitter.submit(request("b"), STRANGER)
 
 

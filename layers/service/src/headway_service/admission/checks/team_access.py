@@ -57,7 +57,7 @@ def access_errors(draft: Draft) -> Iterator[FieldError]:
         yield FieldError(field=field, message=message)
     elif not access.may_submit(caller, team):
         message = (
-            f"you ({caller.name}) are not a member of team {team}: use one of "
+            f"{caller.name} is not a member of team {team}: use one of "
             f"{', '.join(_possible(caller, configuration))}, or ask a lead of {team} or an administrator of the queue"
         )
         yield FieldError(field=field, message=message)
