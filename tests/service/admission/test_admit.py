@@ -398,7 +398,7 @@ REFUSED: list[tuple[str, dict[str, Any], str, str]] = [
         "a waiting time without spot",
         {"StoppingCondition": {"MaxRuntimeInSeconds": 60, "MaxWaitTimeInSeconds": 60}},
         "StoppingCondition.MaxWaitTimeInSeconds",
-        "is only for spot: remove it or set EnableManagedSpotTraining to true",
+        "is only for spot or with RetryStrategy: remove it, or set EnableManagedSpotTraining to true",
     ),
     (
         "a waiting time below the run time",

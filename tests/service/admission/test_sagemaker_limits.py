@@ -255,6 +255,10 @@ def spot(**condition: int) -> dict[str, Any]:
     return {"EnableManagedSpotTraining": True, "StoppingCondition": condition}
 
 
+def with_retries(**condition: int) -> dict[str, Any]:
+    return {"RetryStrategy": {"MaximumRetryAttempts": 3}, "StoppingCondition": condition}
+
+
 def serverless(**members: str) -> dict[str, Any]:
     job = {"BaseModelArn": f"{HUB}/Model/m/1.0.0", "JobType": "FineTuning", **members}
     return {"ServerlessJobConfig": job, "ResourceConfig": None, "AlgorithmSpecification": None}
@@ -311,6 +315,12 @@ RULES: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
     ),
     (WAIT, spot(MaxWaitTimeInSeconds=86_399), spot(MaxWaitTimeInSeconds=86_400)),
     (WAIT, {"StoppingCondition": {"MaxRuntimeInSeconds": 60, "MaxWaitTimeInSeconds": 60}}, {"StoppingCondition": {}}),
+    (WAIT, with_retries(MaxRuntimeInSeconds=60, MaxWaitTimeInSeconds=59), with_retries(MaxRuntimeInSeconds=60)),
+    (
+        WAIT,
+        {"StoppingCondition": {"MaxRuntimeInSeconds": 60, "MaxWaitTimeInSeconds": 60}},
+        with_retries(MaxRuntimeInSeconds=60, MaxWaitTimeInSeconds=60),
+    ),
     ("AlgorithmSpecification.AlgorithmName", algorithm(AlgorithmName="a"), algorithm()),
     ("AlgorithmSpecification.TrainingImage", {"AlgorithmSpecification": {"TrainingInputMode": "File"}}, {}),
     ("AlgorithmSpecification.TrainingImage", {"AlgorithmSpecification": None}, {}),

@@ -66,6 +66,16 @@ def test_the_max_wait_time_of_a_spot_request_is_at_least_its_max_runtime(conditi
         FakeSageMaker().create(spot(StoppingCondition=condition), now=0.0)
 
 
+RETRIED = {"MaxRuntimeInSeconds": 3600, "MaxWaitTimeInSeconds": 3600}
+
+
+def test_a_request_on_demand_with_retries_may_limit_all_its_attempts_together():
+    retries = {"RetryStrategy": {"MaximumRetryAttempts": 3}}
+    FakeSageMaker().create(request("a", **retries, StoppingCondition=RETRIED), now=0.0)
+    with pytest.raises(AwsError, match=r"greater than or equal to MaxRuntimeInSeconds"):
+        FakeSageMaker().create(request("a", **retries, StoppingCondition=SPOT_LIMIT), now=0.0)
+
+
 def test_several_errors_are_reported_together():
     document = request("a_b", StoppingCondition={"MaxRuntimeInSeconds": 0})
     with pytest.raises(AwsError, match=r"2 validation errors detected: Value 'a_b' .*; Value '0'"):

@@ -36,8 +36,12 @@ def spot(**condition: int) -> dict[str, Any]:
     return {"EnableManagedSpotTraining": True, "StoppingCondition": condition}
 
 
+def with_retries(**condition: int) -> dict[str, Any]:
+    return {"RetryStrategy": {"MaximumRetryAttempts": 3}, "StoppingCondition": condition}
+
+
 WAIT = "StoppingCondition.MaxWaitTimeInSeconds"
-OF_SPOT: Rows = [
+OF_WAITS: Rows = [
     ("neither spot nor a waiting time", {"StoppingCondition": {"MaxRuntimeInSeconds": 1}}, []),
     ("no condition", {"StoppingCondition": None}, []),
     ("a wait as long as the run", spot(MaxRuntimeInSeconds=60, MaxWaitTimeInSeconds=60), []),
@@ -45,7 +49,14 @@ OF_SPOT: Rows = [
     (
         "a wait without spot, also if it is short",
         {"StoppingCondition": {"MaxRuntimeInSeconds": 60, "MaxWaitTimeInSeconds": 1}},
-        [(WAIT, "is only for spot: remove it or set EnableManagedSpotTraining to true")],
+        [(WAIT, "is only for spot or with RetryStrategy: remove it, or set EnableManagedSpotTraining to true")],
+    ),
+    ("a wait with retries by SageMaker", with_retries(MaxRuntimeInSeconds=60, MaxWaitTimeInSeconds=60), []),
+    ("retries by SageMaker without a wait", with_retries(MaxRuntimeInSeconds=60), []),
+    (
+        "a wait below the run with retries by SageMaker",
+        with_retries(MaxRuntimeInSeconds=60, MaxWaitTimeInSeconds=59),
+        [(WAIT, "is 59; it must be at least MaxRuntimeInSeconds")],
     ),
     (
         "spot without a condition",
@@ -70,9 +81,9 @@ OF_SPOT: Rows = [
 ]
 
 
-@pytest.mark.parametrize(("changes", "expected"), **rows(OF_SPOT))
-def test_spot(changes: dict[str, Any], expected: list[tuple[str, str]]) -> None:
-    assert said(sagemaker_rules.spot_errors, changes) == expected
+@pytest.mark.parametrize(("changes", "expected"), **rows(OF_WAITS))
+def test_waits(changes: dict[str, Any], expected: list[tuple[str, str]]) -> None:
+    assert said(sagemaker_rules.wait_errors, changes) == expected
 
 
 def algorithm(**members: Any) -> dict[str, Any]:

@@ -197,7 +197,7 @@ class MaxInstances:
 
 @dataclass(frozen=True, slots=True)
 class MaxRunTime:
-    """The job runs no longer than this; on spot instances, with the waiting for them."""
+    """The job runs no longer than this; with a limit on its waiting, the waiting included."""
 
     most_s: int
 
@@ -209,7 +209,8 @@ class MaxRunTime:
             yield _RUN_TIME, f"is missing, which means {DEFAULT_RUN_TIME_S}; {remedy}"
         if run_time_s is not None and run_time_s > self.most_s:
             yield _RUN_TIME, f"is {run_time_s}; {remedy}"
-        # Only jobs on spot instances have one, and it takes in the run time (API reference, StoppingCondition).
+        # Only jobs on spot instances or with SageMaker's retries have one, and it takes in the run time (API reference,
+        # StoppingCondition).
         if wait_time_s is not None and wait_time_s > self.most_s:
             yield _WAIT_TIME, f"is {wait_time_s}; {remedy}"
 

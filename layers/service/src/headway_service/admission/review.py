@@ -31,7 +31,7 @@ CHECKS: Sequence[tuple[Sequence[str], Callable[[Draft], Iterator[FieldError]]]] 
     (["ResourceConfig"], training_plans.errors),
     (["ResourceConfig"], warm_pools.errors),
     ([], unsupported.errors),
-    (["EnableManagedSpotTraining", "StoppingCondition"], sagemaker_rules.spot_errors),
+    (["EnableManagedSpotTraining", "RetryStrategy", "StoppingCondition"], sagemaker_rules.wait_errors),
     (["AlgorithmSpecification"], sagemaker_rules.algorithm_errors),
     (["InputDataConfig"], sagemaker_rules.channel_errors),
     (["DebugRuleConfigurations", "ProfilerRuleConfigurations"], sagemaker_rules.rule_errors),

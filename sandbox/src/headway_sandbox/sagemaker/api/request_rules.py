@@ -41,8 +41,9 @@ def _times(request: Mapping[str, Any]) -> Iterator[str]:
     wait_s = condition.get("MaxWaitTimeInSeconds")
     if runtime_s > service_facts.LONGEST_RUN_S:
         yield f"MaxRuntimeInSeconds must be at most {service_facts.LONGEST_RUN_S}, not {runtime_s}."
-    if request.get("EnableManagedSpotTraining"):
-        # Required with spot, and at least MaxRuntimeInSeconds.
+    spot = request.get("EnableManagedSpotTraining")
+    # Required with spot; with RetryStrategy it limits all attempts in total (StoppingCondition).
+    if spot or (wait_s is not None and request.get("RetryStrategy")):
         if wait_s is None or wait_s < runtime_s:
             yield "Invalid MaxWaitTimeInSeconds. It must be present and be greater than or equal to MaxRuntimeInSeconds"
     elif wait_s is not None:  # seen verbatim

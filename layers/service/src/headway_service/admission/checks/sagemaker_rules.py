@@ -22,18 +22,26 @@ _MAX_SEQUENCE_K = 1024
 """SequenceLength is from 1K to 1024K (API reference, ServerlessJobConfig)."""
 
 
-def spot_errors(draft: Draft) -> Iterator[FieldError]:
-    """The errors of a request in managed spot training (StoppingCondition, EnableManagedSpotTraining)."""
+def wait_errors(draft: Draft) -> Iterator[FieldError]:
+    """The errors of a request in how long it may wait (StoppingCondition, EnableManagedSpotTraining, RetryStrategy).
+
+    SageMaker takes the limit with spot instances, and with its own retries, whose time it limits in total (API
+    reference, StoppingCondition; the SageMaker Python SDK sends both without spot, aws/sagemaker-python-sdk#2316).
+    """
     spot = draft.raw.get("EnableManagedSpotTraining")
     stopping = draft.raw.get("StoppingCondition", {})
     wait_s = stopping.get("MaxWaitTimeInSeconds")
     field = "StoppingCondition.MaxWaitTimeInSeconds"
-    if not spot and wait_s is not None:
-        yield FieldError(field=field, message="is only for spot: remove it or set EnableManagedSpotTraining to true")
-    if spot and wait_s is None:
-        yield FieldError(field=field, message="is required when EnableManagedSpotTraining is true")
+    if wait_s is None:
+        if spot:
+            yield FieldError(field=field, message="is required when EnableManagedSpotTraining is true")
+        return
+    if not spot and "RetryStrategy" not in draft.raw:
+        message = "is only for spot or with RetryStrategy: remove it, or set EnableManagedSpotTraining to true"
+        yield FieldError(field=field, message=message)
+        return
     run_s = stopping.get("MaxRuntimeInSeconds", DEFAULT_RUN_TIME_S)
-    if spot and wait_s is not None and wait_s < run_s:
+    if wait_s < run_s:
         default = "" if "MaxRuntimeInSeconds" in stopping else f", which is {run_s} unless the request has it"
         yield FieldError(field=field, message=f"is {wait_s}; it must be at least MaxRuntimeInSeconds{default}")
 
