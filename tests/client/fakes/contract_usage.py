@@ -129,8 +129,8 @@ def sums(query: dict[str, list[str]]) -> Reply:
 def recount(query: dict[str, list[str]]) -> dict[str, Any]:
     """Two pages."""
     if "nextToken" in query:
-        return {"compared": 7, "repaired": 1, "nextToken": None}
-    return {"compared": 50, "repaired": 2, "nextToken": "x"}
+        return {"compared": 7, "repaired": 1, "unreadable": [], "nextToken": None}
+    return {"compared": 50, "repaired": 2, "unreadable": [], "nextToken": "x"}
 
 
 def repair(wanted: dict[str, Any]) -> Reply:

@@ -143,6 +143,9 @@ class Recount(ApiDocument):
 
     compared: Annotated[int, Member("Jobs that were compared.")]
     repaired: Annotated[int, Member("Jobs of which the sums lacked something, which they have now.")]
+    unreadable: Annotated[
+        tuple[str, ...], Member("Damaged jobs, by name: they were left out, so the sums may lack what they used.")
+    ] = ()
     next_token: Annotated[str | None, Member("Where the next page begins; null at the end.")]
 
 

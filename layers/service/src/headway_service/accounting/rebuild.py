@@ -23,11 +23,13 @@ class RebuildResult:
     Attributes:
         compared: how many were compared with their marks.
         repaired: of how many the sums lacked something, which they have now.
+        unreadable: the names of those that are damaged, so that the sums may lack what they used.
         token: where the next page begins; None at the end.
     """
 
     compared: int
     repaired: int
+    unreadable: tuple[str, ...]
     token: str | None
 
 
@@ -44,5 +46,10 @@ def rebuild(table: Table, accountant: Callable[[], Accountant], token: str | Non
     """
     page, following = list_jobs(table, JobFilter(states=TERMINAL), MAX_COMPARED, token)
     # A listing does not have the ended attempts.
-    jobs, _ = find_readable_jobs(table, [each.job_name for each in page])
-    return RebuildResult(compared=len(jobs), repaired=accountant().account(jobs), token=following)
+    jobs, unreadable = find_readable_jobs(table, [each.job_name for each in page])
+    return RebuildResult(
+        compared=len(jobs),
+        repaired=accountant().account(jobs),
+        unreadable=tuple(unreadable),
+        token=following,
+    )

@@ -10,10 +10,15 @@ from headway_client.cli.arguments.dimensions import NAMES
 from headway_client.cli.command import Command, CommonOptions, pass_common
 from headway_client.cli.confirmation import confirm, yes_option
 from headway_client.cli.context import open_api, show_json, wants_json
-from headway_client.errors import UsageError
+from headway_client.errors import ServerFaultError, UsageError
+from headway_client.text import counted
 
 if TYPE_CHECKING:
     from headway_client.cli.usage_comparison import Comparison
+
+
+MAX_NAMED = 10
+"""Damaged jobs that the message names; `--output json` has them all."""
 
 
 @click.command("recount", cls=Command, interrupted="What was repaired so far stays; run it again.")
@@ -50,17 +55,26 @@ def recount(common: CommonOptions, compared: str | None, repaired: str | None, b
         raise UsageError("--by needs --compare or --repair.")
     api = open_api(common)
     count = added = 0
+    unreadable: list[str] = []
     token: str | None = None
     while True:
         page = api.recount(token)
         count, added = count + page.compared, added + page.repaired
+        unreadable += page.unreadable
         if page.next_token is None or page.next_token == token:
             break
         token = page.next_token
     if wants_json(common):
-        show_json({"compared": count, "repaired": added})
+        show_json({"compared": count, "repaired": added, "unreadable": unreadable})
     else:
         print(f"{count} ended jobs were compared with the sums of usage; {added} were added.")
+    if unreadable:
+        more = len(unreadable) - MAX_NAMED
+        named = ", ".join(unreadable[:MAX_NAMED]) + (f" and {more} more" if more > 0 else "")
+        raise ServerFaultError(
+            f"The sums may lack the use of {counted(len(unreadable), 'damaged job')}, left out here: {named}. "
+            "Correct their items in the table, or restore it."
+        )
 
 
 def _show_comparison(common: CommonOptions, by: str, day: str) -> None:

@@ -152,7 +152,9 @@ def recount_usage(request: Request, next_token: NextToken = None) -> Recount:
     """
     given = container(request)
     result = rebuild(given.table, lambda: given.accountant, next_token)
-    return Recount(compared=result.compared, repaired=result.repaired, next_token=result.token)
+    return Recount(
+        compared=result.compared, repaired=result.repaired, unreadable=result.unreadable, next_token=result.token
+    )
 
 
 @router.call("GET /usage/comparison", {HTTPStatus.OK: "A page of the comparison."}, InvalidRequest, NotAllowed)
