@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -153,6 +154,27 @@ def test_a_jobs_sheet_has_the_elapsed_time_of_its_live_attempt_of_the_limit():
     assert "Elapsed   30 min of 2 h" in output.job_sheet(JobDetails.from_document(document)).splitlines()
     waits = output.job_sheet(JobDetails.from_document({**document, "liveAttempt": None}))
     assert "Limit     2 h" in waits.splitlines()
+
+
+@pytest.mark.parametrize(
+    ("own", "said", "shown"),
+    [
+        ("failed: AlgorithmError: exit code 1", "AlgorithmError: exit code 1", "failed: AlgorithmError: exit code 1"),
+        ("retried in 60 s", "InternalServerError", "retried in 60 s InternalServerError"),
+        ("preempted", None, "preempted"),
+        (None, "AlgorithmError", "AlgorithmError"),
+        (None, None, "-"),
+    ],
+)
+def test_why_an_attempt_has_ended_is_said_once(own: str | None, said: str | None, shown: str) -> None:
+    attempt = {
+        "attemptName": "job1", "number": 1, "attemptState": "ended", "trainingJobStatus": "Failed",
+        "secondaryStatus": "Failed", "startedTime": None, "endedTime": None, "failureReason": said,
+        "reason": own and {"code": "FAILED", "message": own, "jobs": []},
+    }  # fmt: skip
+    sheet = output.job_sheet(JobDetails.from_document(details_document(attempts=[attempt])))
+    (row,) = [line for line in sheet.splitlines() if line.startswith("1 ")]
+    assert re.split(" {2,}", row)[-1] == shown
 
 
 @pytest.mark.parametrize(

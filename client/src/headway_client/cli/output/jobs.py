@@ -161,7 +161,6 @@ def _limit(job: Job) -> str:
 
 
 def _attempt_row(attempt: Attempt, *, held: bool) -> list[str]:
-    why = [attempt.reason.message if attempt.reason else None, attempt.failure_reason]
     return [
         str(attempt.number),
         attempt.name,
@@ -170,8 +169,14 @@ def _attempt_row(attempt: Attempt, *, held: bool) -> list[str]:
         *([values.demand(attempt.demand)] if held else []),
         times.relative(attempt.started_time),
         times.relative(attempt.ended_time),
-        " ".join(part for part in why if part) or NONE,
+        _end_of(attempt) or NONE,
     ]
+
+
+def _end_of(attempt: Attempt) -> str:
+    """Return why an attempt has ended: the queue's reason, and SageMaker's unless the queue's quotes it."""
+    own, said = attempt.reason.message if attempt.reason else "", attempt.failure_reason or ""
+    return own if said in own else f"{own} {said}".lstrip()
 
 
 def _step_row(entry: HistoryEntry) -> list[str]:
