@@ -1,4 +1,4 @@
-"""The client's errors survive pickling, as between the processes of a pool."""
+"""The client's errors: what they say once, and that they survive pickling, as between the processes of a pool."""
 
 from __future__ import annotations
 
@@ -32,3 +32,24 @@ def test_refusals_of_a_batch_are_the_same_after_pickling() -> None:
     error = BatchRefusedError([refused])
     copy = pickle.loads(pickle.dumps(error))
     assert (str(copy), copy.results[0].name, str(copy.results[0].error)) == (str(error), "a", "it is wrong")
+
+
+ONE = FieldMessage(field="ResourceConfig.InstanceCount", message="the pool has 2 instances, not 9")
+TWICE = [FieldMessage(field=f"InputDataConfig[{i}].DataSource", message="is empty") for i in range(2)]
+
+
+@pytest.mark.parametrize(
+    ("message", "fields", "unlisted"),
+    [
+        ("the pool has 2 instances, not 9", [ONE], []),
+        ("ResourceConfig.InstanceCount: the pool has 2 instances, not 9", [ONE], []),
+        ("the request is not valid", [ONE], [ONE]),
+        ("InputDataConfig[0].DataSource is empty (and 1 more)", TWICE, TWICE[1:]),
+        ("is empty", TWICE, TWICE),
+    ],
+    ids=["the sentence alone", "with its field", "neither", "the same of another field", "the same of two fields"],
+)
+def test_an_error_says_once_what_is_wrong_with_a_field(
+    message: str, fields: list[FieldMessage], unlisted: list[FieldMessage]
+) -> None:
+    assert list(RefusedError(message, fields=fields).unlisted_fields()) == unlisted

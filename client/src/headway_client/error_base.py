@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -54,8 +55,13 @@ class ClientError(HeadwayError):
         super().__init__(strip_control_characters(self.full_message()))
 
     def unlisted_fields(self) -> tuple[FieldMessage, ...]:
-        """Return the fields that the message does not contain verbatim."""
-        return tuple(item for item in self.fields if item.field not in self.message or item.message not in self.message)
+        """Return the fields that the message does not tell of: it has their sentence, and which field is meant."""
+        sentences = Counter(item.message for item in self.fields)
+        return tuple(
+            item
+            for item in self.fields
+            if item.message not in self.message or (item.field not in self.message and sentences[item.message] > 1)
+        )
 
     def full_message(self) -> str:
         """Return the message on one line, followed by the fields that it does not contain."""

@@ -347,7 +347,7 @@ def test_the_name_of_anothers_job_is_in_use_without_revealing_whether_the_reques
     queue.submitter.submit(request("a", **told), ADA, "key")
     with pytest.raises(NameInUse) as refused:
         queue.submitter.submit(request("a", **{**told, **changes}), who, "key")
-    assert str(refused.value) == "another request is in the queue as `a` (pending): choose a new name"
+    assert str(refused.value) == "`a` is the name of another job in the queue (pending): choose a new name"
     assert queue.wakes == ["submitted"]
 
 

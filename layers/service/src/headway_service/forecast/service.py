@@ -468,6 +468,6 @@ def _last(time_ms: int | None) -> tuple[bool, int]:
 
 def _name_in_use(name: str) -> NameInUse:
     return NameInUse(
-        f"a request is in the queue as `{name}` already: choose a new name",
+        f"`{name}` is the name of another job in the queue: choose a new name",
         [FieldError(field="TrainingJobName", message="is the name of another job in the queue")],
     )

@@ -274,7 +274,7 @@ class Submitter:
         # The answer does not say whether a request equals another owner's, as that would reveal what is redacted.
         if known.owner != context.caller.arn:
             raise NameInUse(
-                f"another request is in the queue as `{admitted.name}` ({known.job_state}): choose a new name",
+                f"`{admitted.name}` is the name of another job in the queue ({known.job_state}): choose a new name",
                 [FieldError(field="TrainingJobName", message="is the name of another job in the queue")],
             ) from None
         if known.request_digest != admitted.digest:
@@ -292,10 +292,9 @@ class Submitter:
             fields = [] if stored is None else differing_fields(stored.first, json.loads(admitted.request))
         what = ", ".join(f"`{field}`" for field in fields) or "what it has beside its CreateTrainingJob request"
         return NameInUse(
-            f"your job `{admitted.name}` is in the queue ({known.job_state}), and this request differs from its own in "
-            f"{what}: choose a new name for another job",
-            [FieldError(field=field, message="differs from the job in the queue") for field in fields]
-            or [FieldError(field="TrainingJobName", message="is the name of another job in the queue")],
+            f"this request differs from the job in the queue, your `{admitted.name}` ({known.job_state}), in {what}: "
+            "choose a new name for another job",
+            [FieldError(field=field, message="differs from the job in the queue") for field in fields],
         )
 
     def places(self, submitted: Sequence[SubmittedJob], context: SubmissionContext) -> list[JobView[JobRecord]]:
