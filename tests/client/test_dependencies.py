@@ -83,7 +83,7 @@ def test_a_job_that_depends_on_others_is_submitted_and_shown(api: HeadwayApi) ->
 
 
 def test_a_dependency_that_the_queue_refuses_is_an_error_with_its_field(api: HeadwayApi) -> None:
-    with pytest.raises(RefusedError, match=r"dependsOn\[0\].job names `missing`, which is not in the queue"):
+    with pytest.raises(RefusedError, match="the job cannot depend on `missing`, which is not in the queue"):
         api.submit(with_dependencies(request("a"), "missing"))
 
 

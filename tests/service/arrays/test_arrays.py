@@ -463,7 +463,7 @@ def test_a_job_may_depend_on_a_member(world: World) -> None:
 @pytest.mark.parametrize(
     ("other", "message"),
     [
-        ("sweep_5", "names `sweep_5`, which is no job before its turn: depend on `sweep`, which has it"),
+        ("sweep_5", "cannot depend on `sweep_5`, which is no job before its turn: depend on `sweep`, which has it"),
         ("sweep_6", "there is no member 6 in `sweep`, which has 6"),
     ],
 )

@@ -159,7 +159,7 @@ def test_how_a_job_ends_decides_whether_the_other_starts_or_ends(world: World, h
         assert after(world, "late", f"first:{condition}").place == 1
     else:
         assert job.reason.code is ReasonCode.DEPENDENCY_UNMET
-        with pytest.raises(InvalidRequest, match=r"dependsOn\[0\].job can never be met: `first` "):
+        with pytest.raises(InvalidRequest, match="the job cannot depend on `first`: `first` "):
             after(world, "late", f"first:{condition}")
 
 
@@ -328,7 +328,6 @@ def test_a_team_that_has_left_is_kept_for_a_job_that_enters_its_queue() -> None:
         ),
         ([{"job": "train"}], "dependsOn[0].job is this job itself"),
         ([{"job": "prepare"}, {"job": "prepare", "condition": "any"}], "dependsOn[1].job names `prepare` again"),
-        ([{"job": "missing"}], "dependsOn[0].job names `missing`, which is not in the queue: submit that job first"),
     ],
 )
 def test_what_is_wrong_with_dependencies_is_said(world: World, depends_on: Any, message: str) -> None:
@@ -340,10 +339,18 @@ def test_what_is_wrong_with_dependencies_is_said(world: World, depends_on: Any, 
     assert refusal.value.fields[0].field == message.split(" ", maxsplit=1)[0]
 
 
+def test_a_dependency_on_no_job_is_refused_in_words_that_need_no_field(world: World) -> None:
+    with pytest.raises(InvalidRequest) as refusal:
+        after(world, "train", "missing")
+    said = "the job cannot depend on `missing`, which is not in the queue: submit that job first, or check the name"
+    assert str(refusal.value) == said
+    assert [(each.field, each.message) for each in refusal.value.fields] == [("dependsOn[0].job", said)]
+
+
 def test_a_caller_who_may_not_see_the_details_of_a_job_may_not_depend_on_it(world: World) -> None:
     world.configuration.write(json.dumps({"pools": {P5: {"size": 2}}, "access": {"details": "owner"}}))
     world.submitter.submit(request("prepare"), ADA)
-    with pytest.raises(NotAllowed, match=r"names `prepare`, whose details user/bob may not see \(access.details\)"):
+    with pytest.raises(NotAllowed, match=r"depend on `prepare`, whose details user/bob may not see \(access.details\)"):
         after(world, "train", "prepare", caller=BOB)
     after(world, "train", "prepare", caller=ADA)
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from headway.sanitize import strip_control_characters
 from headway_client.cli.exit_codes import EXIT_OK, EXIT_UNEXPECTED, error_document, exit_code_of
+from headway_client.cli.field_options import with_option
 from headway_client.cli.interruption import if_interrupted
 from headway_client.errors import ClientError
 from headway_client.text import to_json, to_stderr
@@ -126,9 +127,13 @@ def print_error(error: ClientError, *, about: str = "") -> None:
         about: the job or request that caused it; empty if there is only one.
     """
     prefix = f"{about}: " if about and about not in error.message else ""
-    to_stderr(prefix + error.message)
+    message = error.message
+    if error.fields and message.startswith(first := error.fields[0].field):
+        message = with_option(first) + message.removeprefix(first)
+    to_stderr(prefix + message)
     for item in error.unlisted_fields():
-        print(f"  {strip_control_characters(item.field)}: {strip_control_characters(item.message)}", file=sys.stderr)
+        field, sentence = strip_control_characters(with_option(item.field)), strip_control_characters(item.message)
+        print(f"  {field}: {sentence}", file=sys.stderr)
 
 
 def print_failure(common: CommonOptions, error: ClientError, *, about: str) -> None:

@@ -52,7 +52,9 @@ class Resolved:
             for job in self.awaited:
                 tried = fill_in_outputs(table, tried, job, beside_bytes=beside_bytes)
         except OutputsUnusable as error:
-            raise _refusal(InvalidRequest, "InputDataConfig", f"cannot be filled in: {error}") from None
+            message = f"cannot be filled in: {error}"
+            field = "InputDataConfig"
+            raise InvalidRequest(f"{field} {message}", [FieldError(field=field, message=message)]) from None
         return request
 
 
@@ -81,28 +83,28 @@ def _resolve(
     name = dependency.job_name
     job = _find(table, name, field)
     if job is None:
-        message = f"names `{name}`, which is not in the queue: submit that job first, or check the name"
-        raise _refusal(InvalidRequest, field, message)
+        why = f"`{name}`, which is not in the queue: submit that job first, or check the name"
+        raise _refusal(InvalidRequest, field, why)
     # Of a member of an array it may have another number of leading zeros.
     dependency = dependency.model_copy(update={"job_name": job.job_name})
     if not access.may_see_details(caller, job.owner, job.team):
-        message = f"names `{name}`, whose details {name_of(caller.arn, caller.account)} may not see (access.details)"
-        raise _refusal(NotAllowed, field, message)
+        why = f"`{name}`, whose details {name_of(caller.arn, caller.account)} may not see (access.details)"
+        raise _refusal(NotAllowed, field, why)
     if not job.is_made:
-        message = f"names `{name}`, which is no job before its turn: depend on `{job.member_of}`, which has it"
-        raise _refusal(InvalidRequest, field, message)
+        why = f"`{name}`, which is no job before its turn: depend on `{job.member_of}`, which has it"
+        raise _refusal(InvalidRequest, field, why)
     ending = job.ending
     if ending is None:
         if len(job.dependants) >= MAX_DEPENDANTS:
-            message = (
-                f"names `{name}`, which has {MAX_DEPENDANTS} dependants already, the most of one job: depend on one of "
+            why = (
+                f"`{name}`, which has {MAX_DEPENDANTS} dependants already, the most of one job: depend on one of "
                 "those, or submit this job when it has ended"
             )
-            raise _refusal(InvalidRequest, field, message)
+            raise _refusal(InvalidRequest, field, why)
         return dependency, job
     if not is_met(dependency.condition, ending):
-        message = f"can never be met: {unmet(name, dependency.condition, ending)}; use another condition or job"
-        raise _refusal(InvalidRequest, field, message)
+        why = f"`{name}`: {unmet(name, dependency.condition, ending)}; use another condition or job"
+        raise _refusal(InvalidRequest, field, why)
     return dependency.model_copy(update={"ended": ending}), job
 
 
@@ -110,8 +112,10 @@ def _find(table: Table, name: str, field: str) -> JobRecord | None:
     try:
         return find_job(table, name) or find_member(table, name)
     except JobNotFound as error:
-        raise _refusal(InvalidRequest, field, f"names `{name}`: {error}") from None
+        raise _refusal(InvalidRequest, field, f"`{name}`: {error}") from None
 
 
-def _refusal(kind: type[RequestError], field: str, message: str) -> RequestError:
-    return kind(f"{field} {message}", [FieldError(field=field, message=message)])
+def _refusal(kind: type[RequestError], field: str, why: str) -> RequestError:
+    # In words, as not every client has a field of this name.
+    message = f"the job cannot depend on {why}"
+    return kind(message, [FieldError(field=field, message=message)])
