@@ -195,7 +195,7 @@ def test_lost_work_is_found(preempted_s: tuple[float, ...], checkpoints: bool, c
 
 def test_the_interval_of_checkpoints_is_a_tenth_of_the_time_between_preemptions() -> None:
     advice = only(report(host(), preempted_s=(3000.0, 6000.0), checkpoints=True))
-    assert "at least every 450 s: then a preemption loses 225 s" in advice.remedy
+    assert "at least every 7 min 30 s: then a preemption loses 3 min 45 s" in advice.remedy
     assert only(report(host(), preempted_s=(3000.0, 6000.0))).saved_s == 9000.0
 
 

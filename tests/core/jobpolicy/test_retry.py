@@ -26,11 +26,11 @@ CODE = replace(FAILED, kind=FailureKind.CODE, ran_ms=120 * MINUTE)
 @pytest.mark.parametrize(
     ("failure", "wait_ms", "sentence"),
     [
-        (FAILED, MINUTE, "retried in 60 s (retry 1 of 3)"),
-        (replace(FAILED, retried=2), 4 * MINUTE, "retried in 240 s (retry 3 of 3)"),
+        (FAILED, MINUTE, "retried in 1 min (retry 1 of 3)"),
+        (replace(FAILED, retried=2), 4 * MINUTE, "retried in 4 min (retry 3 of 3)"),
         (replace(FAILED, retried=3), None, "a failure of the kind `service` is retried 3 times at most"),
-        (replace(FAILED, repeated=True), MINUTE, "retried in 60 s (retry 1 of 3)"),
-        (CODE, MINUTE, "retried in 60 s (retry 1 of 2)"),
+        (replace(FAILED, repeated=True), MINUTE, "retried in 1 min (retry 1 of 3)"),
+        (CODE, MINUTE, "retried in 1 min (retry 1 of 2)"),
         (replace(CODE, repeated=True), None, "it failed in the same way before"),
         (
             replace(CODE, ran_ms=120 * MINUTE - 1000),

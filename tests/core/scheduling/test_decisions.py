@@ -310,8 +310,8 @@ def test_a_job_is_held_back_to_the_millisecond() -> None:
     assert starts(schedule(snapshot(later(job("a"), 0)))) == ["a"]
 
 
-@pytest.mark.parametrize(("wait_ms", "said"), [(1000, "1 s"), (1001, "2 s"), (60_000, "60 s")])
-def test_a_delay_is_reported_in_whole_seconds_rounded_up(wait_ms: int, said: str) -> None:
+@pytest.mark.parametrize(("wait_ms", "said"), [(1000, "1 s"), (1001, "2 s"), (60_000, "1 min")])
+def test_a_delay_is_reported_in_words_from_whole_seconds_rounded_up(wait_ms: int, said: str) -> None:
     plan = schedule(snapshot(replace(later(job("a"), wait_ms), held_by="its last attempt failed")))
     assert reason_of(plan, "a") == f"its last attempt failed; next try in {said}, the place in the queue is kept"
 

@@ -114,7 +114,7 @@ def test_the_jobs_that_have_lost_the_most_are_named_with_advice() -> None:
     assert [each.lost_hours for each in digest.jobs] == [50.0, 7.0, 6.0, 5.0, 4.0]
     advised = [each.job_name for each in digest.advice if each.code == "LostWork"]
     assert advised == ["j7", "j6", "j5", "j4"]
-    assert digest.advice[0].figures == ("Attempts: 1 preempted after 25200 s of run time in all, which were lost",)
+    assert digest.advice[0].figures == ("Attempts: 1 preempted after 7 h of run time in all, which were lost",)
     assert "- j7 (completed): 7.00 hours lost, 1 preemptions" in message_of(digest).text
 
 
@@ -198,7 +198,7 @@ def test_a_limit_far_above_the_run_time_is_advised_on(hours: int, changes: dict[
     digest = made(with_limit(table, "a", hours * 3600))
     assert loose(digest) == (["a"] if advised else [])
     if advised:
-        assert digest.advice[0].figures == ("Run time 3600 s, limit 36000 s",)
+        assert digest.advice[0].figures == ("Run time 1 h, limit 10 h",)
 
 
 @pytest.mark.parametrize(("alternative", "advised"), [(0, []), (1, ["a"])])

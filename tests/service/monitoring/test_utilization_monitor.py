@@ -184,7 +184,7 @@ def test_a_job_that_becomes_idle_late_is_stopped(client: CloudWatchClient) -> No
     assert (seen.job.job_state, seen.reason.code) == ("stopped", "StoppedByPolicy")
     assert seen.reason.message == (
         "stopped, as its utilization was low (watch `idle`: GPUUtilization was below 1 % of what its hosts could show, "
-        "3 times 300 s in a row)"
+        "3 times 5 min in a row)"
     )
     queue.world.check()
 

@@ -58,7 +58,7 @@ def test_a_preemption_waits_until_the_checkpoint_counts_as_written() -> None:
     assert world.states("long", "urgent") == {"long": "running", "urgent": "pending"}
     reason = world.seen("urgent").reason
     assert reason.code == "WaitsForCheckpoint"
-    assert "in place of `long`, which is stopped for it in 160 s" in reason.message
+    assert "in place of `long`, which is stopped for it in 2 min 40 s" in reason.message
     # Each minute a tick decides again.
     world.pass_time(100)
     world.tick()
@@ -67,7 +67,7 @@ def test_a_preemption_waits_until_the_checkpoint_counts_as_written() -> None:
     world.tick()
     world.check()
     assert world.states("long") == {"long": "stopping"}
-    assert world.seen("long").job.reason.message.endswith("; its last checkpoint was due 60 s before")
+    assert world.seen("long").job.reason.message.endswith("; its last checkpoint was due 1 min before")
     world.pass_time(130)
     assert world.states("urgent") == {"urgent": "running"}
 

@@ -117,7 +117,7 @@ def test_the_time_of_an_attempt_without_instances_begins_when_sagemaker_has_acce
     big = world.seen("big")
     assert (big.job.job_state, big.reason.code) == ("pending", "Unlaunchable")
     assert big.job.failed is not None
-    assert big.job.failed.text == "none in 7 min"
+    assert big.job.failed.text == "none in 7 min 30 s"
 
 
 def test_a_refused_job_is_tried_at_once_when_its_pool_has_another_size_and_only_then() -> None:

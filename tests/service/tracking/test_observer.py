@@ -310,7 +310,7 @@ def test_an_attempt_that_is_not_found_has_vanished_once_that_is_proven(world: Wo
             {"status": "Failed", "failure_reason": INTERNAL},
             "pending",
             "Retried",
-            f"failed: {INTERNAL}; retried in 60 s (retry 1 of 3)",
+            f"failed: {INTERNAL}; retried in 1 min (retry 1 of 3)",
         ),
         (
             {},

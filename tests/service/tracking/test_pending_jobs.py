@@ -62,7 +62,7 @@ def test_a_job_without_instances_ends_and_waits_in_its_place(pool: str, ended_by
         "Unlaunchable",
         True,
     )
-    assert seen.job.history[-1].reason.message == "got no instances within 3600 s; retried in 300 s (retry 1)"
+    assert seen.job.history[-1].reason.message == "got no instances within 1 h; retried in 5 min (retry 1)"
     assert codes(world, "a") == ["Entered", "Started", *ended_by]
     assert not read_ledger(world.table).attempts
     # When there are instances again, it gets them.
@@ -82,7 +82,7 @@ def test_a_job_that_sagemaker_ends_after_its_own_pending_time_is_retried(ends_as
     world.pass_time(HOUR_S + 10)
     seen = world.seen("a")
     assert (seen.job.job_state, seen.job.retried) == ("pending", {"capacity": 1})
-    assert seen.job.history[-1].reason.message == "got no instances within 3600 s; retried in 300 s (retry 1)"
+    assert seen.job.history[-1].reason.message == "got no instances within 1 h; retried in 5 min (retry 1)"
     assert seen.job.attempts[-1].training_job_status == ends_as
     assert not world.called("StopTrainingJob")
 
@@ -202,7 +202,7 @@ def test_a_job_out_of_retries_fails_with_the_reason() -> None:
     minutes(world, 63)
     seen = world.seen("a")
     assert (seen.job.job_state, seen.reason.code) == ("failed", "NoInstances")
-    assert seen.reason.message == ("got no instances within 3600 s; a failure of the kind `capacity` is not retried")
+    assert seen.reason.message == ("got no instances within 1 h; a failure of the kind `capacity` is not retried")
 
 
 @pytest.mark.parametrize("fails", [False, True], ids=["stopped", "failed, as it does not take SIGTERM well"])
@@ -225,7 +225,7 @@ def test_an_attempt_that_gets_instances_just_before_its_stop_is_no_failure_for_w
     reason = job.history[-1].reason
     assert reason.code == "Requeued"
     assert reason.message == (
-        "waits again in its old place in the queue: stopped as it had no instances after 3600 s; it got them just "
+        "waits again in its old place in the queue: stopped as it had no instances after 1 h; it got them just "
         "before the stop, so this counts as no failure"
     )
     minutes(world, 5)

@@ -49,7 +49,7 @@ def test_a_job_failed_by_sagemaker_is_retried_with_its_tags_checkpoints_and_plac
     assert (seen.job.job_state, seen.place, seen.job.entry_time) == ("pending", 1, entered)
     assert seen.reason.message == "its last attempt failed (service); next try in 59 s, the place in the queue is kept"
     assert [step.reason.code for step in seen.job.history][-1] == "Retried"
-    assert f"failed: {INTERNAL}; retried in 60 s (retry 1 of 3)" in seen.job.history[-1].reason.message
+    assert f"failed: {INTERNAL}; retried in 1 min (retry 1 of 3)" in seen.job.history[-1].reason.message
     assert world.states("b") == {"b": "pending"}, "nobody overtakes it meanwhile"
 
     world.now_s += 60

@@ -172,8 +172,7 @@ def test_a_job_that_does_not_match_waits_until_the_warm_pool_is_terminated() -> 
     job = made.seen("a").job
     assert job.history[-1].reason.code == "WarmPoolReleased"
     assert (
-        job.reason.message
-        == f"completed; its instances are kept warm for up to {KEEP_S} s, unless another job needs them"
+        job.reason.message == "completed; its instances are kept warm for up to 30 min, unless another job needs them"
     )
     assert made.states("b") == {"b": "pending"}
     minutes(made, 3)

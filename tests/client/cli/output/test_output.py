@@ -160,7 +160,7 @@ def test_a_jobs_sheet_has_the_elapsed_time_of_its_live_attempt_of_the_limit():
     ("own", "said", "shown"),
     [
         ("failed: AlgorithmError: exit code 1", "AlgorithmError: exit code 1", "failed: AlgorithmError: exit code 1"),
-        ("retried in 60 s", "InternalServerError", "retried in 60 s InternalServerError"),
+        ("retried in 1 min", "InternalServerError", "retried in 1 min InternalServerError"),
         ("preempted", None, "preempted"),
         (None, "AlgorithmError", "AlgorithmError"),
         (None, None, "-"),

@@ -123,17 +123,17 @@ def test_a_lower_priority_comes_before_less_work_lost() -> None:
     [
         (
             held("x", since=NOW_MS - EVERY_MS - WRITTEN_MS - 5999, every=EVERY_MS),
-            "; its last checkpoint was due 65 s before",
+            "; its last checkpoint was due 1 min 6 s before",
         ),
         (held("x", since=NOW_MS - EVERY_MS - WRITTEN_MS + 1, every=EVERY_MS), "keeps its place in the queue"),
         (held("x", since=NOW_MS - EVERY_MS - WRITTEN_MS, checkpoints=True), "keeps its place in the queue"),
-        (held("x", every=EVERY_MS, seen=NOW_MS - 5999), "; its last checkpoint was written 5 s before"),
-        (held("x", checkpoints=True, seen=NOW_MS - 5999), "; its last checkpoint was written 5 s before"),
+        (held("x", every=EVERY_MS, seen=NOW_MS - 5999), "; its last checkpoint was written 6 s before"),
+        (held("x", checkpoints=True, seen=NOW_MS - 5999), "; its last checkpoint was written 6 s before"),
         # S3's clock is ahead of the one by which is decided.
         (held("x", checkpoints=True, seen=NOW_MS + 5999), "; its last checkpoint was written 0 s before"),
         (
             held("x", every=EVERY_MS, seen=NOW_MS - EVERY_MS - WRITTEN_MS),
-            "; its last checkpoint was due 60 s before",
+            "; its last checkpoint was due 1 min before",
         ),
     ],
     ids=["written", "none is written yet", "not known", "seen", "only seen", "seen later", "due since"],

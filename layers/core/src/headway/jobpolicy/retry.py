@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from headway.durations import in_words
 from headway.errors import InvalidPolicy
 from headway.jobpolicy.failure_kinds import FailureKind
 
@@ -78,13 +79,14 @@ def decide_retry(failure: Failure, rules: Mapping[FailureKind, Retry]) -> RetryD
     if rule.max_per_job is not None and failure.retried >= rule.max_per_job:
         return _never(f"{kind} is retried {rule.max_per_job} times at most")
     if failure.ran_ms < rule.min_run_ms:
+        # In seconds, as both may be the same in words.
         needed_s, ran_s = rule.min_run_ms // 1000, failure.ran_ms // 1000
         return _never(f"{kind} is retried only if the attempt ran for {needed_s} s, and it ran for {ran_s} s")
     if failure.repeated and failure.kind in NOT_TRANSIENT:
         return _never("it failed in the same way before")
     wait_ms = min(MAX_BACKOFF_MS, rule.backoff_ms << min(failure.retried, 32))
     of = "" if rule.max_per_job is None else f" of {rule.max_per_job}"
-    return RetryDecision(wait_ms=wait_ms, sentence=f"retried in {wait_ms // 1000} s (retry {failure.retried + 1}{of})")
+    return RetryDecision(wait_ms=wait_ms, sentence=f"retried in {in_words(wait_ms)} (retry {failure.retried + 1}{of})")
 
 
 def _never(sentence: str) -> RetryDecision:

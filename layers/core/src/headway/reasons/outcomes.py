@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from headway.durations import in_words
 from headway.model import Allocation, Demand, WaitingJob
 from headway.policy import Order
 from headway.reasons.codes import Reason, ReasonCode
@@ -63,8 +64,8 @@ def with_warm_pool(reason: Reason, keep_s: int) -> Reason:
         reason: why it ended.
         keep_s: how long its instances are kept at most, s.
     """
-    message = f"{reason.message}; its instances are kept warm for up to {keep_s} s, unless another job needs them"
-    return replace(reason, message=message)
+    kept = f"its instances are kept warm for up to {in_words(keep_s * 1000)}, unless another job needs them"
+    return replace(reason, message=f"{reason.message}; {kept}")
 
 
 def warm_pool_released(pool: Allocation, preemptor: WaitingJob) -> Reason:
@@ -113,7 +114,7 @@ def preempted(
     last = ""
     if checkpoint_ms_ago is not None:
         known = "written" if checkpoint_seen else "due"
-        last = f"; its last checkpoint was {known} {checkpoint_ms_ago // 1000} s before"
+        last = f"; its last checkpoint was {known} {in_words(checkpoint_ms_ago)} before"
     why = (
         f" for what team `{preemptor.terms.team}` is guaranteed and team `{victim.terms.team}` has borrowed"
         if reclaims
@@ -140,12 +141,12 @@ def gives_way(attempt: Allocation, job: WaitingJob, now_ms: int) -> Reason:
     Args:
         job: the job that can use its instances.
     """
-    minutes = max(0, now_ms - attempt.since_ms) // 60_000
     return Reason(
         code=ReasonCode.NO_INSTANCES,
         message=(
-            f"SageMaker has provided no instances in {minutes} min, so `{job.name}` (priority {job.terms.priority}) "
-            "gets its part of the pool; this job keeps its place in the queue and is tried again"
+            f"SageMaker has provided no instances in {in_words(now_ms - attempt.since_ms)}, so `{job.name}` "
+            f"(priority {job.terms.priority}) gets its part of the pool; this job keeps its place in the "
+            "queue and is tried again"
         ),
         jobs=(job.name,),
     )
@@ -315,8 +316,8 @@ def launch_postponed(failed: FailedLaunches, now_ms: int) -> Reason:
         failed: the launches in a row that got none.
     """
     said = failed.answer or "it gave no clear answer, and shows no training job"
-    wait_s = max(0, retry_ms(failed) - now_ms) // 1000
-    message = f"SageMaker did not launch it now ({said}); next try in {wait_s} s or later"
+    wait = in_words(retry_ms(failed) - now_ms)
+    message = f"SageMaker did not launch it now ({said}); next try in {wait} or later"
     return Reason(code=ReasonCode.LAUNCH_POSTPONED, message=message)
 
 
@@ -328,7 +329,7 @@ def given_up(failed: FailedLaunches, after_ms: int) -> Reason:
         after_ms: for how long it was tried, ms.
     """
     message = (
-        f"SageMaker has refused this request for {_duration(after_ms)}, {failed.count} times in a row: "
+        f"SageMaker has refused this request for {in_words(after_ms)}, {failed.count} times in a row: "
         f"{failed.answer}; correct it, or have an administrator of the account allow it, and submit it under a new name"
     )
     return Reason(code=ReasonCode.LAUNCH_REFUSED, message=message)
@@ -441,7 +442,7 @@ def no_instances(pending_s: int) -> Reason:
     Args:
         pending_s: that time, s.
     """
-    return Reason(code=ReasonCode.NO_INSTANCES, message=f"got no instances within {pending_s} s")
+    return Reason(code=ReasonCode.NO_INSTANCES, message=f"got no instances within {in_words(pending_s * 1000)}")
 
 
 def stopping_without_instances(pending_s: int) -> Reason:
@@ -450,7 +451,9 @@ def stopping_without_instances(pending_s: int) -> Reason:
     Args:
         pending_s: the time for which it may wait for instances, s.
     """
-    return Reason(code=ReasonCode.NO_INSTANCES, message=f"stopping, as it got no instances within {pending_s} s")
+    return Reason(
+        code=ReasonCode.NO_INSTANCES, message=f"stopping, as it got no instances within {in_words(pending_s * 1000)}"
+    )
 
 
 def instances_too_late(pending_s: int) -> Reason:
@@ -460,8 +463,8 @@ def instances_too_late(pending_s: int) -> Reason:
         pending_s: the time for which it may wait for instances, s.
     """
     message = (
-        f"waits again in its old place in the queue: stopped as it had no instances after {pending_s} s; it got them "
-        "just before the stop, so this counts as no failure"
+        "waits again in its old place in the queue: stopped as it had no instances after "
+        f"{in_words(pending_s * 1000)}; it got them just before the stop, so this counts as no failure"
     )
     return Reason(code=ReasonCode.REQUEUED, message=message)
 
@@ -483,12 +486,3 @@ def stopping_for_underuse(found: str) -> Reason:
 
 def _because(cause: str | None) -> str:
     return f": {cause}" if cause else ""
-
-
-def _duration(time_ms: int) -> str:
-    """A time in the largest unit that it is a multiple of."""
-    seconds = time_ms // 1000
-    for unit, length_s in (("h", 3600), ("min", 60)):
-        if seconds and not seconds % length_s:
-            return f"{seconds // length_s} {unit}"
-    return f"{seconds} s"

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
+from headway.durations import in_words
 from headway.model import Allocation, Alternative, Demand, Pause, SizeChange, WaitingJob
 from headway.policy import Policy
 from headway.protected import Protected
@@ -190,12 +191,11 @@ def waits_for_checkpoint(job: WaitingJob, victims: tuple[Allocation, ...], stop_
         stop_ms: when they are stopped, ms.
     """
     are, whose = ("is", "its next checkpoint") if len(victims) == 1 else ("are", "the next checkpoint of one of them")
-    seconds = -((now_ms - stop_ms) // 1000)
     return Reason(
         code=ReasonCode.WAITS_FOR_CHECKPOINT,
         message=(
             f"starts on {_demand(job)} in place of {_names(victims)}, which {are} stopped "
-            f"for it in {seconds} s, after {whose}, so that less work is lost"
+            f"for it in {in_words(stop_ms - now_ms)}, after {whose}, so that less work is lost"
         ),
         jobs=_named(victims),
     )
@@ -243,7 +243,8 @@ def backs_off(seconds: int, held_by: str = "") -> Reason:
         held_by: the cause; empty if it is unknown.
     """
     why = held_by or "SageMaker postponed the last launch"
-    return Reason(code=ReasonCode.BACKS_OFF, message=f"{why}; next try in {seconds} s, the place in the queue is kept")
+    wait = in_words(seconds * 1000)
+    return Reason(code=ReasonCode.BACKS_OFF, message=f"{why}; next try in {wait}, the place in the queue is kept")
 
 
 def unlaunchable(tried: Sequence[WaitingJob], next_ms: int, now_ms: int) -> Reason:

@@ -9,6 +9,7 @@ from math import inf
 from typing import Any
 
 from headway.api_documents.effects import EffectCode
+from headway.durations import in_words
 from headway.forecasting.losses import Losses
 from headway.jobpolicy.rules import OnStart
 from headway.jobpolicy.utilization import Action, UtilizationRule
@@ -132,10 +133,9 @@ def _stops_more(before: UtilizationRule | None, after: UtilizationRule) -> bool:
 
 def _may_stop(watch: UtilizationRule) -> str:
     stopped = "stopped" if watch.action is Action.STOP else "requeued"
-    minutes = watch.window_ms / 60_000
     return (
         f"may be {stopped} by the watch `{watch.name}` within the hour, if {watch.metric} is below "
-        f"{watch.below_percent:g} % for {minutes:g} min"
+        f"{watch.below_percent:g} % for {in_words(watch.window_ms)}"
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from headway.durations import in_words
 from headway.sanitize import strip_control_characters
 from headway.vectors import describe
 from headway_service.events.job_events import (
@@ -89,10 +90,12 @@ def _team_line(team: DigestTeam) -> str:
         f"{team.preemptions} preemptions",
     ]
     if team.wait_p50_seconds is not None:
-        parts.append(f"waits {team.wait_p50_seconds} s (half), {team.wait_p90_seconds} s (nine of ten)")
+        parts.append(
+            f"waits {_seconds(team.wait_p50_seconds)} (half), {_seconds(team.wait_p90_seconds or 0)} (nine of ten)"
+        )
     if team.waits_grow:
-        before = ", ".join(map(str, team.wait_p90_before_seconds))
-        parts.append(f"waits grow from week to week: nine of ten waited {before} s at most in the weeks before")
+        before = ", ".join(map(_seconds, team.wait_p90_before_seconds))
+        parts.append(f"waits grow from week to week: nine of ten waited {before} at most in the weeks before")
     if team.cost is not None:
         lost = f", {team.lost_cost:.2f} of it lost" if team.lost_cost else ""
         parts.append(f"cost {team.cost:.2f}{lost}")
@@ -149,3 +152,7 @@ def _attributes(change: JobEvent) -> Iterator[tuple[str, str | int]]:
         yield "trainingJobName", change.training_job_name
     if isinstance(change, OperatorAction):
         yield "action", change.action
+
+
+def _seconds(time_s: int) -> str:
+    return in_words(time_s * 1000)

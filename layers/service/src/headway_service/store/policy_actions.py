@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from headway import reasons
+from headway.durations import in_words
 from headway.early_stopping import EarlyStopping, Verdict
 from headway.jobpolicy.rules import OnStart, Violation
 from headway.jobpolicy.utilization import Action, UtilizationRule
@@ -100,9 +101,10 @@ def on_underuse(job: JobRecord, attempt: AttemptRecord, watch: UtilizationRule) 
         attempt: its running attempt.
         watch: the watch whose alarms fire.
     """
+    whose, period = "hosts" if watch.all_hosts else "host", in_words(watch.period_s * 1000)
     found = (
-        f"watch `{watch.name}`: {watch.metric} was below {watch.below_percent:g} % of what its "
-        f"{'hosts' if watch.all_hosts else 'host'} could show, {watch.periods} times {watch.period_s} s in a row"
+        f"watch `{watch.name}`: {watch.metric} was below {watch.below_percent:g} % of what its {whose} could show, "
+        f"{watch.periods} times {period} in a row"
     )
     if watch.action is Action.NOTIFY:
         if watch.name in attempt.notified:

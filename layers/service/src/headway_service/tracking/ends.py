@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from headway import reasons
+from headway.durations import in_words
 from headway.jobpolicy.failure_kinds import LIMITS, FailureKind, failure_kind
 from headway.jobpolicy.retry import Failure, decide_retry
 from headway.lifecycle import JobTrigger
@@ -198,7 +199,7 @@ def failed_launches(
         known_ms=now_ms,
         idled_ms=attempt.idled_ms(now_ms),
         accepted=True,
-        text=said or f"none in {max(0, now_ms - launched_ms) // 60_000} min",
+        text=said or f"none in {in_words(now_ms - launched_ms)}",
         pools_size=pools_size,
     )
     return add(None if job.failed is None else job.failed.value(), launch)

@@ -82,14 +82,14 @@ def test_advice_has_findings_remedies_options_figures_and_confidence(run: Run):
             "in order. For many small files, pack them first."
         ),
         "   Saves up to 40 min.",
-        "   Rests on: Downloading 2400 s, 33 % of the 7200 s of the attempt. Confidence: high.",
+        "   Rests on: Downloading 40 min, 33 % of the attempt's 2 h. Confidence: high.",
         "3. The job may run much longer than it did.",
         (
             "   Do: Set MaxRuntimeInSeconds to 10800 for such a job (`headway submit --set "
             "StoppingCondition.MaxRuntimeInSeconds=10800`): with a short limit it may pass a blocked job, so it starts "
             "sooner."
         ),
-        "   Rests on: Run time 7200 s, limit 86400 s. Confidence: medium.",
+        "   Rests on: Run time 2 h, limit 1 d. Confidence: medium.",
     ]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from headway.advice.figures import JobFigures
 from headway.advice.outcome import Advice, Confidence, PriceOf
+from headway.durations import in_words
 
 LONG_DOWNLOAD_S = 300.0
 """Shortest download that is worth advice."""
@@ -25,6 +26,7 @@ def long_download(figures: JobFigures, price_of: PriceOf) -> Advice | None:  # n
     share = 100 * downloading_s / attempt_s
     if downloading_s < LONG_DOWNLOAD_S or share < LONG_DOWNLOAD_PERCENT:
         return None
+    attempt = in_words(attempt_s * 1000)
     return Advice(
         code="LongDownload",
         finding="The instances wait while SageMaker copies the data.",
@@ -32,7 +34,7 @@ def long_download(figures: JobFigures, price_of: PriceOf) -> Advice | None:  # n
             "Read the channels in InputMode FastFile, which begins at once; it suits large files that are read in "
             "order. For many small files, pack them first."
         ),
-        figures=(f"Downloading {downloading_s:.0f} s, {share:.0f} % of the {attempt_s:.0f} s of the attempt",),
+        figures=(f"Downloading {in_words(downloading_s * 1000)}, {share:.0f} % of the attempt's {attempt}",),
         confidence=Confidence.HIGH,
         saved_s=downloading_s,
     )

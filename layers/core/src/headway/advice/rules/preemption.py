@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from headway.advice.figures import JobFigures, mean
 from headway.advice.outcome import Advice, Confidence, PriceOf
+from headway.durations import in_words
 
 MUCH_LOST_S = 600.0
 """Least work lost that is worth advice."""
@@ -25,7 +26,7 @@ def lost_work(figures: JobFigures, price_of: PriceOf) -> Advice | None:  # noqa:
     times = figures.preempted_s
     if not times or sum(times) < MUCH_LOST_S:
         return None
-    spent = f"{len(times)} preempted after {sum(times):.0f} s of run time in all"
+    spent = f"{len(times)} preempted after {in_words(sum(times) * 1000)} of run time in all"
     if not figures.checkpoints:
         return Advice(
             code="LostWork",
@@ -43,10 +44,10 @@ def lost_work(figures: JobFigures, price_of: PriceOf) -> Advice | None:  # noqa:
         code="CheckpointInterval",
         finding="The job is preempted again and again.",
         remedy=(
-            f"Write a checkpoint at least every {interval_s:.0f} s: then a preemption loses {interval_s / 2:.0f} s on "
-            "average."
+            f"Write a checkpoint at least every {in_words(interval_s * 1000)}: then a preemption loses "
+            f"{in_words(interval_s * 500)} on average."
         ),
-        figures=(f"Attempts: {spent}, {between_s:.0f} s each on average",),
+        figures=(f"Attempts: {spent}, {in_words(between_s * 1000)} each on average",),
         # How often the script writes checkpoints now is not known.
         confidence=Confidence.MEDIUM,
     )

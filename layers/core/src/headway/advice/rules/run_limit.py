@@ -6,6 +6,7 @@ from math import ceil
 
 from headway.advice.figures import JobFigures
 from headway.advice.outcome import Advice, Confidence, PriceOf
+from headway.durations import in_words
 
 FAR_ABOVE = 3.0
 """How many times the run time a limit has to be."""
@@ -37,7 +38,7 @@ def loose_limit(figures: JobFigures, price_of: PriceOf) -> Advice | None:  # noq
             f"StoppingCondition.MaxRuntimeInSeconds={better_s}`): with a short limit it may pass a blocked job, so it "
             "starts sooner."
         ),
-        figures=(f"Run time {run_s:.0f} s, limit {limit_s} s",),
+        figures=(f"Run time {in_words(run_s * 1000)}, limit {in_words(limit_s * 1000)}",),
         # Another run may take longer: one was measured.
         confidence=Confidence.MEDIUM,
     )
