@@ -35,8 +35,12 @@ class StartFailed(SandboxError):
     """The server did not become ready, or exited during its start."""
 
 
+class StateDirUnusable(SandboxError):
+    """The state directory is no folder, or cannot be written."""
+
+
 class StopFailed(SandboxError):
-    """The server had to be killed."""
+    """The server still runs, as it cannot save its state, or it had to be killed."""
 
 
 class DeployFailed(SandboxError):

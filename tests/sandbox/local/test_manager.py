@@ -7,7 +7,7 @@ import os
 import re
 import socket
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
@@ -17,11 +17,20 @@ import pytest
 
 from headway_sandbox import administrator
 from headway_sandbox.administrator import Administrator
-from headway_sandbox.errors import PortInUse, SetupMissing, StartFailed, WrongUsage
+from headway_sandbox.errors import (
+    PortInUse,
+    SandboxError,
+    SetupMissing,
+    StartFailed,
+    StateDirUnusable,
+    StopFailed,
+    WrongUsage,
+)
 from headway_sandbox.local import aws_account, manager
 from headway_sandbox.local.checkout import Checkout
 from headway_sandbox.local.installed_package import InstalledPackage
 from headway_sandbox.local.sandbox_info import SandboxInfo
+from headway_sandbox.server import admin_client
 from headway_sandbox.training.settings import TrainingSettings
 
 
@@ -79,6 +88,44 @@ def test_only_the_user_can_enter_the_state_directory(tmp_path: Path, monkeypatch
     folder.mkdir(mode=0o755)
     start_without_server(folder, monkeypatch)
     assert folder.stat().st_mode & 0o777 == 0o700
+
+
+def _a_file(folder: Path, _monkeypatch: pytest.MonkeyPatch) -> None:
+    folder.write_text("not a folder")
+
+
+def _read_only(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_arguments: object, **_options: object) -> None:
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS), str(folder))
+
+    folder.mkdir()
+    monkeypatch.setattr(Path, "write_text", refuse)
+
+
+@pytest.mark.parametrize(
+    ("make", "why"), [(_a_file, "File exists"), (_read_only, "Read-only file system")], ids=["a file", "read-only"]
+)
+def test_a_state_directory_that_cannot_be_written_is_named_with_what_to_change(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, make: Callable[[Path, pytest.MonkeyPatch], None], why: str
+) -> None:
+    folder = tmp_path / ".sandbox"
+    make(folder, monkeypatch)
+    assert not manager.stop(folder)
+    message = re.escape(f"{folder} cannot have the sandbox's state ({why}). It has to be a folder that you may write")
+    with pytest.raises(StateDirUnusable, match=message):
+        manager.start(manager.Settings(state_dir=folder, deploys=False, sources=Checkout.here()))
+
+
+def test_a_sandbox_that_cannot_save_its_state_is_not_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_arguments: object) -> None:
+        raise SandboxError("journal.db cannot be written: free space on its disk.")
+
+    info = SimpleNamespace(port=1, pid=42, administrator=Administrator(access_key="AKIA", secret_key="secret"))
+    monkeypatch.setattr(manager, "status", lambda **_options: info)
+    monkeypatch.setattr(admin_client, "call", refuse)
+    monkeypatch.setattr(os, "kill", lambda *_arguments: pytest.fail("the sandbox was stopped"))
+    with pytest.raises(StopFailed, match=r"still runs\. journal\.db cannot be written"):
+        manager.stop(tmp_path)
 
 
 @pytest.mark.parametrize("umask", [0o000, 0o002, 0o077])

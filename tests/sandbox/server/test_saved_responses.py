@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import shutil
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -46,12 +48,12 @@ class Proxy:
         await send({"type": "http.response.start", "status": 200, "headers": []})
         await send({"type": "http.response.body", "body": b"done"})
 
-    def call(self, service: str, operation: str = "") -> list[dict[str, Any]]:
+    def call(self, service: str, operation: str = "", *, method: str = "POST", path: str = "/") -> list[dict[str, Any]]:
         """Send a request, and return the messages of the response."""
         self.messages = []
         headers = {"authorization": SIGNED.format(service), "x-amz-target": f"Service.{operation}"}
         encoded = [(name.encode(), value.encode()) for name, value in headers.items()]
-        scope = {"type": "http", "method": "POST", "path": "/", "headers": encoded}
+        scope = {"type": "http", "method": method, "path": path, "headers": encoded}
 
         async def receive() -> Any:
             return {"type": "http.request", "body": b""}
@@ -89,8 +91,40 @@ def test_a_change_that_cannot_be_saved_is_answered_by_an_internal_error(proxy: P
         patched.setattr(proxy.journal, "commit", fail)
         start, body = proxy.call("dynamodb", "PutItem")
     assert start["status"] == 500
-    assert b"InternalFailure" in body["body"]
+    assert json.loads(body["body"]) == {"__type": "InternalFailure", "message": "no space"}
     assert proxy.journal.read("items") == {}
+
+
+API = "/_aws/execute-api/abc/v1/jobs"
+
+
+def test_a_call_of_the_api_whose_change_cannot_be_saved_is_answered_in_the_apis_shape(
+    proxy: Proxy, monkeypatch: pytest.MonkeyPatch
+):
+    def fail() -> None:
+        raise JournalFull("no space")
+
+    monkeypatch.setattr(proxy.journal, "commit", fail)
+    start, body = proxy.call("execute-api", path=API)
+    assert start["status"] == 507
+    assert json.loads(body["body"]) == {"error": {"code": "SandboxCannotSave", "message": "no space"}}
+
+
+def test_what_is_there_can_be_read_while_nothing_can_be_saved(proxy: Proxy, monkeypatch: pytest.MonkeyPatch):
+    def fail() -> None:
+        raise JournalFull("no space")
+
+    monkeypatch.setattr(proxy.journal, "commit", fail)
+    assert [message.get("status") for message in proxy.call("execute-api", method="GET", path=API)] == [200, None]
+
+
+def test_no_function_is_called_when_the_disk_is_as_good_as_full(proxy: Proxy, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(shutil, "disk_usage", lambda _folder: SimpleNamespace(free=4_096))
+    start, body = proxy.call("execute-api", path=API)
+    assert start["status"] == 507
+    assert "4,096 bytes are left): free space on its disk" in json.loads(body["body"])["error"]["message"]
+    assert proxy.journal.read("items") == {}
+    assert proxy.call("dynamodb")[0]["status"] == 200
 
 
 def test_training_jobs_and_faults_are_saved_before_the_response(proxy: Proxy):

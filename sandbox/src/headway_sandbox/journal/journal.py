@@ -8,6 +8,7 @@ power failure the last commits may be missing, as a commit does not wait for the
 from __future__ import annotations
 
 import json
+import shutil
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -25,6 +26,7 @@ CREATE TABLE documents (collection TEXT, name TEXT, document TEXT, PRIMARY KEY (
 """
 _SERVER, _STATE, _RUNNING, _STOPPED = "server", "state", "running", "stopped"
 _REMOVED = object()
+_LEAST_FREE_BYTES = 2**24
 
 Document = Any
 """A JSON value. It is serialized by the commit, so a later change of a mutable one is committed, too."""
@@ -157,6 +159,11 @@ class Journal:
                 self._replaced = {**replaced, **self._replaced}
             raise
 
+    def lack_of_space(self) -> JournalFull | None:
+        """Return the error of a disk that is as good as full; None if it has space."""
+        free = shutil.disk_usage(self._path.parent).free
+        return self._full(f"{free:,} bytes are left") if free < _LEAST_FREE_BYTES else None
+
     def close(self) -> None:
         """Save all changes, record that the process has not been killed, and close the database.
 
@@ -205,11 +212,14 @@ class Journal:
                     f"Another server has {self._path} open. Stop it with `headway sandbox down`, or end its process."
                 ) from error
             if code in {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR}:
-                raise JournalFull(
-                    f"{self._path} cannot be written ({error}): free space on its disk. Nothing that was accepted is "
-                    f"lost while the sandbox runs."
-                ) from error
+                raise self._full(error) from error
             raise self._damaged(error) from error
+
+    def _full(self, why: object) -> JournalFull:
+        return JournalFull(
+            f"{self._path} cannot be written ({why}): free space on its disk. Nothing that was accepted is lost while "
+            f"the sandbox runs."
+        )
 
     def _damaged(self, error: Exception) -> JournalDamaged:
         return JournalDamaged(

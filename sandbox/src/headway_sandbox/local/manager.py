@@ -25,7 +25,7 @@ import headway
 import headway_sandbox
 from headway_sandbox import administrator
 from headway_sandbox.administrator import Administrator
-from headway_sandbox.errors import PortInUse, SandboxError, StartFailed, StopFailed, WrongUsage
+from headway_sandbox.errors import PortInUse, SandboxError, StartFailed, StateDirUnusable, StopFailed, WrongUsage
 from headway_sandbox.local import aws_account as account
 from headway_sandbox.local import deployment, direct_deployment, training_options
 from headway_sandbox.local.checkout import Checkout
@@ -101,6 +101,7 @@ def up(
     Raises:
         SetupMissing: An environment or a package is not installed.
         WrongUsage: The port is in use, or the sandbox runs already with another port or speed, or without training.
+        StateDirUnusable: The state directory cannot be written.
         StartFailed: The server did not start.
         DeployFailed: sam or CloudFormation failed.
     """
@@ -143,11 +144,7 @@ def default_state_dir() -> Path:
 
 def start(settings: Settings) -> SandboxInfo:
     """Start a sandbox, like `up`, with all settings."""
-    settings.state_dir.mkdir(parents=True, exist_ok=True)
-    # It has requests, logs and credentials of the emulated account: other users of the machine cannot enter it.
-    settings.state_dir.chmod(0o700)
-    # git ignores the folder, wherever it is in a checkout.
-    (settings.state_dir / ".gitignore").write_text("*\n", encoding="utf-8")
+    _prepare(settings.state_dir)
     with deployment.locked(settings.state_dir / "lock"):
         info = status(state_dir=settings.state_dir)
         if info is None:
@@ -158,6 +155,21 @@ def start(settings: Settings) -> SandboxInfo:
             info = _deploy(info, settings)
         _write(settings.state_dir, info)
     return info
+
+
+def _prepare(state_dir: Path) -> None:
+    """Make the state directory, and write to it, before anything depends on it."""
+    try:
+        state_dir.mkdir(parents=True, exist_ok=True)
+        # It has requests, logs and credentials of the emulated account: other users of the machine cannot enter it.
+        state_dir.chmod(0o700)
+        # git ignores the folder, wherever it is in a checkout.
+        (state_dir / ".gitignore").write_text("*\n", encoding="utf-8")
+    except OSError as error:
+        raise StateDirUnusable(
+            f"{state_dir} cannot have the sandbox's state ({error.strerror}). It has to be a folder that you may write "
+            f"to, on a disk with free space: change that, or move away what is there."
+        ) from error
 
 
 def _check_running(info: SandboxInfo, settings: Settings) -> None:
@@ -307,11 +319,17 @@ def stop(state_dir: Path) -> bool:
     """Stop a sandbox with SIGTERM, so that it saves its state. Return whether one was running.
 
     Raises:
-        StopFailed: It did not end by itself and was killed.
+        StopFailed: It cannot save its state, so it still runs; or it did not end by itself and was killed.
     """
     info = status(state_dir=state_dir)
     if info is None:
         return False
+    try:
+        admin_client.call(info.port, info.administrator, "POST", "/save")
+    except SandboxError as error:
+        raise StopFailed(f"The sandbox still runs. {error}") from error
+    except OSError:
+        pass  # it does not respond: it is stopped as it is
     os.kill(info.pid, signal.SIGTERM)
     if not _ended(info.pid, _STOP_TIMEOUT_S):
         # SIGABRT writes the stack of each thread to the log.
@@ -384,9 +402,11 @@ def _bind(port: int) -> None:
 
 def _read(state_dir: Path) -> SandboxInfo | None:
     key = administrator.find(state_dir)
+    if key is None:
+        return None
     try:
         document = json.loads((state_dir / "sandbox.json").read_text(encoding="utf-8"))
-        return SandboxInfo(**{**document, **asdict(key)}) if key is not None else None
+        return SandboxInfo(**{**document, **asdict(key)})
     except FileNotFoundError:
         return None
     except (ValueError, TypeError):

@@ -50,6 +50,15 @@ TOO_MANY = Refused(status=429, message="Too Many Requests", error="TooManyReques
 TOO_LONG = Refused(status=413, message="Request Too Long")
 
 
+def is_api_call(path: str) -> bool:
+    """Return whether a request calls an API of the account.
+
+    Args:
+        path: Path of any request to the sandbox.
+    """
+    return _CALL.match(path) is not None
+
+
 class Gateway:
     """Checks the calls of all APIs of an account in a region.
 
@@ -72,7 +81,7 @@ class Gateway:
             now: The time, s.
             unsigned_payload: Whether a signature may omit the body.
         """
-        if _CALL.match(path) is None:
+        if not is_api_call(path):
             return None
         length = headers.get("content-length", "")
         if length.isdigit() and int(length) > MAX_BODY_BYTES:

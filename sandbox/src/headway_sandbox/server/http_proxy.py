@@ -25,10 +25,10 @@ from headway_sandbox.errors import AwsError, JournalError
 from headway_sandbox.journal.journal import Journal
 from headway_sandbox.sagemaker.api import authorization, request_validation
 from headway_sandbox.sagemaker.service import FakeSageMaker
-from headway_sandbox.server import admin_api, signatures
+from headway_sandbox.server import admin_api, gateway, signatures
 from headway_sandbox.server.gateway import Gateway, Refused
 from headway_sandbox.server.monitoring import Monitoring
-from headway_sandbox.server.responses import respond
+from headway_sandbox.server.responses import JSON, respond, respond_not_saved
 from headway_sandbox.server.saved_fleet import SavedFleet
 from headway_sandbox.server.training_logs import TrainingLogs
 from headway_sandbox.server.training_runs import TrainingRuns
@@ -44,7 +44,6 @@ _RECORD_EVERY_S = 5.0
 _SETTINGS_EVERY_S = 2.0
 # The queue's configuration is a parameter, so it is saved before the response.
 _CONFIGURATION = "ssm"
-_NOT_SAVED = json.dumps({"__type": "InternalFailure", "message": "The sandbox cannot save its state."}).encode()
 
 
 class AwsProxy:
@@ -91,7 +90,7 @@ class AwsProxy:
         if scope["type"] == "http" and scope["path"].startswith(admin_api.PREFIX):
             status, answer = await admin_api.answer(self._controls, scope, receive)
             self._changed.set()
-            await respond(self._after_commit(scope, send), status, answer, {"content-type": "application/json"})
+            await respond(self._after_commit(scope, send), status, answer, JSON)
         elif scope["type"] == "http":
             await self._respond_or_replace(scope, receive, send)
         else:
@@ -113,6 +112,9 @@ class AwsProxy:
             await self._sagemaker(scope, receive, send)
         elif refused := self._refused_by_gateway(scope):
             await respond(send, refused.status, refused.body, refused.headers)
+        elif gateway.is_api_call(scope["path"]) and (full := self._journal.lack_of_space()):
+            # A function could not even be unpacked.
+            await respond_not_saved(send, full, to_api_call=True)
         else:
             await self._behind(scope, receive, send)
 
@@ -123,7 +125,12 @@ class AwsProxy:
     # ---------------------------------------------------------------------------------------------- the journal
 
     def _after_commit(self, scope: Scope, send: Send) -> Send:
-        """Send no response before its effect is saved. If that fails, the response is an internal error."""
+        """Send no response before its effect is saved. If that fails, the response says so.
+
+        A GET has no effect: what the sandbox has can be read while its disk is full.
+        """
+        if scope["method"] == "GET":
+            return send
         failed = False
 
         async def send_saved(message: Any) -> None:
@@ -134,7 +141,7 @@ class AwsProxy:
                 except JournalError as error:
                     failed = True
                     _log.error("a response was replaced by an internal error: %s", error)
-                    await respond(send, 500, _NOT_SAVED, {"content-type": "application/x-amz-json-1.1"})
+                    await respond_not_saved(send, error, to_api_call=gateway.is_api_call(scope["path"]))
             if not failed:
                 await send(message)
 

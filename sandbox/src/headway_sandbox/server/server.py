@@ -111,14 +111,19 @@ def main(arguments: Sequence[str]) -> int:
             relays=options.relay,
         )
     )
-    # The emulator has added its state at its shutdown.
-    journal.close()
+    failed = False
+    try:
+        # The emulator has added its state at its shutdown.
+        journal.close()
+    except JournalError as error:
+        failed = True
+        print(error, file=sys.stderr, flush=True)
     # Ends processes that a thread of the emulator may have started since the shutdown.
     patches.end_workers()
     shutil.rmtree(state / "tmp", ignore_errors=True)
     logging.shutdown()
     # Without waiting for the emulator's threads, which may wait for processes that have ended.
-    os._exit(0)
+    os._exit(int(failed))
 
 
 def _options(arguments: Sequence[str]) -> argparse.Namespace:
