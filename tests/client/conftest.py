@@ -16,6 +16,7 @@ from botocore.credentials import Credentials
 
 from headway_client.botocore_hooks.attach import attach
 from headway_client.cli.output import times
+from headway_client.config import sandbox_state
 from headway_client.http.api import HeadwayApi
 from headway_client.http.transport import Limits
 from tests.client.fakes.aws_stub import BUCKET, AwsStub
@@ -52,6 +53,7 @@ def _clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     folder = tmp_path / "work"
     folder.mkdir()
     monkeypatch.chdir(folder)
+    monkeypatch.setattr(sandbox_state, "CHECKOUT", folder)
 
 
 @pytest.fixture

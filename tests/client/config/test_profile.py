@@ -256,6 +256,30 @@ def test_the_sandbox_of_a_checkout_is_found_from_folders_below_it(tmp_path: Path
     assert found.note == f"No endpoint is set: using the sandbox of {tmp_path}."
 
 
+def test_the_sandbox_of_the_checkout_is_found_from_everywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    checkout = tmp_path / "checkout"
+    write_state(checkout)
+    monkeypatch.setattr(sandbox_state, "CHECKOUT", checkout)
+
+    assert resolve(folder=tmp_path).note == f"No endpoint is set: using the sandbox of {checkout}."
+    assert resolve(folder=tmp_path, profile="sandbox").endpoint == STATE["endpoint"]
+
+
+def test_of_two_sandboxes_the_nearest_is_used_and_the_other_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    checkout, near = tmp_path / "checkout", tmp_path / "project"
+    write_state(checkout)
+    write_state(near, endpoint="http://127.0.0.1:4600/v1")
+    monkeypatch.setattr(sandbox_state, "CHECKOUT", checkout)
+
+    found = resolve(folder=near)
+
+    assert found.endpoint == "http://127.0.0.1:4600/v1"
+    assert found.note == (
+        f"No endpoint is set: using the sandbox of {near}. There are others in {checkout}: run `headway` there to use "
+        "them."
+    )
+
+
 def test_the_sandbox_is_the_last_resort_unless_it_is_named(profiles: Path, tmp_path: Path):
     write_state(tmp_path)
 

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from headway_client.config import sandbox_state
 from headway_sandbox.errors import SetupMissing
 from headway_sandbox.local import installed_package, sources
 from headway_sandbox.local.checkout import Checkout
@@ -53,30 +52,6 @@ def test_calls_are_recorded_only_into_a_folder_that_is_named(package, monkeypatc
     assert package.calls_folder() is None
     monkeypatch.setenv("HEADWAY_CALLS", str(tmp_path / "calls"))
     assert package.calls_folder() == tmp_path / "calls"
-
-
-def test_a_new_sandbox_keeps_its_state_in_the_working_directory(package, monkeypatch, tmp_path):
-    monkeypatch.chdir(tmp_path)
-    assert package.state_dir() == tmp_path / ".sandbox"
-
-
-def test_below_the_folder_of_a_sandbox_it_is_the_same_sandbox(package, monkeypatch, tmp_path):
-    below = tmp_path / "project" / "src"
-    below.mkdir(parents=True)
-    (tmp_path / "project" / ".sandbox").mkdir()
-    (tmp_path / "project" / ".sandbox" / "sandbox.json").write_text("{}")
-    monkeypatch.chdir(below)
-    assert package.state_dir() == tmp_path / "project" / ".sandbox"
-
-
-def test_a_sandbox_of_another_user_in_a_folder_above_is_ignored(package, monkeypatch, tmp_path):
-    (tmp_path / ".sandbox").mkdir()
-    (tmp_path / ".sandbox" / "sandbox.json").write_text("{}")
-    monkeypatch.setattr(sandbox_state, "_is_own", lambda _path: False)
-    below = tmp_path / "project"
-    below.mkdir()
-    monkeypatch.chdir(below)
-    assert package.state_dir() == below / ".sandbox"
 
 
 @pytest.mark.parametrize("changed", ["bundle/template.yaml", "bundle/functions/api/app.py", "headway/model.py"])

@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from headway_client.config import sandbox_state
 from headway_sandbox import administrator
 from headway_sandbox.administrator import Administrator
 from headway_sandbox.errors import (
@@ -32,6 +33,7 @@ from headway_sandbox.local.installed_package import InstalledPackage
 from headway_sandbox.local.sandbox_info import SandboxInfo
 from headway_sandbox.server import admin_client
 from headway_sandbox.training.settings import TrainingSettings
+from tests.client.sandbox_files import write_sandbox
 
 
 def start_without_server(
@@ -88,6 +90,49 @@ def test_only_the_user_can_enter_the_state_directory(tmp_path: Path, monkeypatch
     folder.mkdir(mode=0o755)
     start_without_server(folder, monkeypatch)
     assert folder.stat().st_mode & 0o777 == 0o700
+
+
+@pytest.fixture
+def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A checkout in place of this one, and a folder elsewhere to work in."""
+    root, work = tmp_path / "checkout", tmp_path / "elsewhere" / "src"
+    root.mkdir()
+    work.mkdir(parents=True)
+    monkeypatch.chdir(work)
+    monkeypatch.setattr(sandbox_state, "CHECKOUT", root)
+    monkeypatch.setattr(manager, "here", lambda: Checkout(root=root))
+    return root
+
+
+def _has_sandbox(folder: Path) -> Path:
+    return write_sandbox(folder, {}, key="k", secret="s").parent
+
+
+def test_a_new_sandbox_has_its_state_in_the_checkout(checkout: Path) -> None:
+    assert manager.default_state_dir() == checkout / ".sandbox"
+
+
+def test_a_new_sandbox_of_a_wheel_has_its_state_in_the_working_directory(
+    checkout: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(manager, "here", InstalledPackage.here)
+    assert manager.default_state_dir() == Path.cwd() / ".sandbox"
+
+
+def test_the_commands_of_the_sandbox_find_that_which_the_client_finds(checkout: Path, tmp_path: Path) -> None:
+    of_checkout = _has_sandbox(checkout)
+    assert manager.default_state_dir() == of_checkout
+    above = _has_sandbox(tmp_path / "elsewhere")
+    assert manager.default_state_dir() == above
+    assert sandbox_state.locate(Path.cwd()) == [above / "sandbox.json", of_checkout / "sandbox.json"]
+
+
+def test_a_sandbox_of_another_user_in_a_folder_above_is_ignored(
+    checkout: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _has_sandbox(tmp_path)
+    monkeypatch.setattr(sandbox_state, "_is_own", lambda _path: False)
+    assert manager.default_state_dir() == checkout / ".sandbox"
 
 
 def _a_file(folder: Path, _monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,7 +1,7 @@
 """Resolve the queue's endpoint and the credentials from flags, the environment and the profile file.
 
-Flags take precedence over the environment, and the environment over the profile. Without any endpoint, the sandbox of
-the current checkout is used. The file is TOML, by default ``~/.config/headway/config.toml``::
+Flags take precedence over the environment, and the environment over the profile. Without any endpoint, a sandbox is
+used (`headway_client.config.sandbox_state`). The file is TOML, by default ``~/.config/headway/config.toml``::
 
     default = "prod"  # the profile to use if none is named
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 DEFAULT_FILE = Path("~/.config/headway/config.toml")
 SANDBOX_PROFILE = "sandbox"
-"""The profile of the current checkout's sandbox, unless the file has a profile of that name."""
+"""The profile of the sandbox that is found from the current folder, unless the file has a profile of that name."""
 
 _TOP_KEYS = ("default", "profiles")
 _PROFILE_KEYS = (
@@ -163,7 +163,7 @@ def resolve_connection(
         region: the region from a flag.
         fallback_region: the region if no other is configured.
         environment: environment variables; those of the process by default.
-        folder: the folder from which a sandbox is searched upwards; the current folder by default.
+        folder: the folder from which a sandbox is searched; the current folder by default.
 
     Raises:
         ProfileError: the profile file is not valid; the message names the file, the key and the fix.
@@ -282,9 +282,7 @@ def _profile(named: str | None, env: Mapping[str, str], folder: Path) -> Profile
     if name == SANDBOX_PROFILE:
         state = sandbox_state.find(folder)
         if state is None:
-            raise ProfileError(
-                f"No sandbox was found in {folder} or above. Run `headway sandbox up` in a checkout first."
-            )
+            raise ProfileError(f"No sandbox was found in {folder} or above. Run `headway sandbox up` first.")
         return _sandbox_profile(state)
     known = ", ".join(sorted(profiles)) or "none"
     raise ProfileError(f'There is no profile "{name}": add [profiles.{name}] to {path} (profiles there: {known}).')
@@ -304,7 +302,10 @@ def _sandbox_as_last_resort(chosen: Profile, folder: Path) -> tuple[Profile, str
     state = sandbox_state.find(folder, own_only=True)
     if state is None:
         return chosen, None
+    _, *others = (str(path.parent.parent) for path in sandbox_state.locate(folder, own_only=True))
     note = f"No endpoint is set: using the sandbox of {state.path.parent.parent}."
+    if others:
+        note += f" There are others in {' and '.join(others)}: run `headway` there to use them."
     return replace(_sandbox_profile(state), region=chosen.region or state.region), note
 
 

@@ -1,4 +1,7 @@
-"""The files that a running sandbox writes into its checkout or folder, where the client finds them."""
+"""The files that a sandbox writes into its checkout or folder, where the client and `headway sandbox` find them.
+
+The sandbox is that of the nearest folder from the current one up, or else that of the checkout whose headway runs.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +21,8 @@ from headway_client.errors import ProfileError
 STATE_FILE = Path(".sandbox") / "sandbox.json"
 CREDENTIALS = "credentials"
 """Name of the file beside it with the administrator's key, in the format of AWS's shared credentials."""
+CHECKOUT = Path(__file__).resolve().parents[4]
+"""The checkout that this file is part of; of an installed wheel, a folder without a sandbox."""
 _MAX_FILE_BYTES = 1_000_000
 
 
@@ -34,7 +39,7 @@ class SandboxState:
 
 
 def find(folder: Path, *, own_only: bool = False) -> SandboxState | None:
-    """Search for a sandbox's state file in a folder and its parents, and read it.
+    """Search for a sandbox, and read its state file.
 
     Args:
         folder: the first folder.
@@ -43,23 +48,31 @@ def find(folder: Path, *, own_only: bool = False) -> SandboxState | None:
     Raises:
         ProfileError: the file can't be read, another user can have written it, or it names another machine.
     """
-    path = locate(folder, own_only=own_only)
-    return _read(path) if path else None
+    found = locate(folder, own_only=own_only)
+    return _read(found[0]) if found else None
 
 
-def locate(folder: Path, *, own_only: bool = False) -> Path | None:
-    """Search for a sandbox's state file in a folder and its parents, and return its path.
+def locate(folder: Path, *, own_only: bool = False) -> list[Path]:
+    """Return the paths of the state files of sandboxes; the first is that of the sandbox to use.
 
     Args:
-        folder: the first folder.
+        folder: the first folder that is searched, before its parents and the checkout.
         own_only: ignore files of other users. A user who did not name the sandbox must not be sent to one that
             another user has placed in a parent folder, such as /tmp.
     """
-    for candidate in (folder, *folder.parents):
-        path = candidate / STATE_FILE
-        if path.is_file() and not (own_only and not _is_own(path)):
-            return path
-    return None
+    folders = dict.fromkeys((folder, *folder.parents, CHECKOUT))
+    files = [each / STATE_FILE for each in folders]
+    return [path for path in files if path.is_file() and not (own_only and not _is_own(path))]
+
+
+def state_dir(default: Path) -> Path:
+    """Return the state directory of the user's sandbox that is found from the working directory.
+
+    Args:
+        default: the folder of a new one, if there is none.
+    """
+    found = locate(Path.cwd(), own_only=True)
+    return found[0].parent if found else default / STATE_FILE.parent
 
 
 def _is_own(path: Path) -> bool:

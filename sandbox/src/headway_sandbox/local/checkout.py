@@ -40,9 +40,9 @@ class Checkout:
         self.sam()
         self.template()
 
-    def state_dir(self) -> Path:
-        """Return the state directory of its sandbox."""
-        return self.root / ".sandbox"
+    def home(self) -> Path:
+        """Return the folder of a new sandbox."""
+        return self.root
 
     def sandbox_python(self) -> Path:
         """Return the interpreter of the sandbox's environment, for the server and the functions.

@@ -12,7 +12,6 @@ from pathlib import Path
 import headway
 import headway_sandbox
 import headway_service
-from headway_client.config import sandbox_state
 from headway_client.install_hint import install_command
 from headway_sandbox.errors import SetupMissing
 from headway_sandbox.local.checkout import CALLS_VARIABLE, PYTHON_VARIABLE
@@ -59,10 +58,9 @@ class InstalledPackage:
                 f"run `{install_command('sandbox')}`."
             )
 
-    def state_dir(self) -> Path:
-        """Return the state directory that clients find from the working directory, or else one to create there."""
-        found = sandbox_state.locate(Path.cwd(), own_only=True)
-        return found.parent if found else Path.cwd() / sandbox_state.STATE_FILE.parent
+    def home(self) -> Path:
+        """Return the folder of a new sandbox."""
+        return Path.cwd()
 
     def sandbox_python(self) -> Path:
         """Return the interpreter for the server and the functions; default: this one."""

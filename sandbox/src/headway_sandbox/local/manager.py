@@ -1,6 +1,6 @@
 """Starts and stops a sandbox, for the CLI and the tests.
 
-    info = up()                    # .sandbox/ in the checkout or this folder, port 4566 if it is free
+    info = up()                    # .sandbox/ as clients find it, port 4566 if it is free
     down()
 
 Tests use the temporary `headway_sandbox.local.sandbox.Sandbox`.
@@ -23,6 +23,7 @@ from typing import Any
 
 import headway
 import headway_sandbox
+from headway_client.config import sandbox_state
 from headway_sandbox import administrator
 from headway_sandbox.administrator import Administrator
 from headway_sandbox.errors import PortInUse, SandboxError, StartFailed, StateDirUnusable, StopFailed, WrongUsage
@@ -107,7 +108,7 @@ def up(
     """
     sources = here()
     settings = Settings(
-        state_dir=state_dir or sources.state_dir(),
+        state_dir=state_dir or default_state_dir(),
         port=port,
         speed=speed,
         durations=training_options.DURATIONS if training is not None else None,
@@ -135,8 +136,8 @@ def status(*, state_dir: Path | None = None) -> SandboxInfo | None:
 
 
 def default_state_dir() -> Path:
-    """Return `.sandbox/` in the checkout; without one, in the nearest folder from the working directory up."""
-    return here().state_dir()
+    """Return the `.sandbox/` that clients find from the working directory, or else that of a new sandbox."""
+    return sandbox_state.state_dir(here().home())
 
 
 # -------------------------------------------------------------------------------------------------------- the steps
