@@ -31,6 +31,14 @@ class PortInUse(WrongUsage):
     """Another program listens on the chosen port."""
 
 
+class InvalidName(WrongUsage):
+    """IAM has no users of that name."""
+
+
+class NotRunning(SandboxError):
+    """No sandbox runs, or it has no queue."""
+
+
 class StartFailed(SandboxError):
     """The server did not become ready, or exited during its start."""
 

@@ -66,20 +66,12 @@ class Workplace:
         self._sources = folder / "sources"
         self._sources.mkdir(parents=True)
         (self._sources / "train.py").write_text("print('training')\n")
-        settings = folder / "sagemaker.yaml"
-        # The bucket has to be named: the default name would require STS, and the SDKs only call the real one. Telemetry
-        # would request the account too, and then report to AWS.
-        modules = f"{{TelemetryOptOut: true, Session: {{DefaultS3Bucket: {sandbox.info.bucket}}}}}"
-        settings.write_text(f"SchemaVersion: '1.0'\nSageMaker: {{PythonSDK: {{Modules: {modules}}}}}\n")
         self._environment = {
             **CommandLine(sandbox, folder).environment,
+            **sandbox.info.exports(),
             "PYTHONPATH": os.pathsep.join(str(ROOT / part) for part in ("layers/core/src", "client/src")),
             "PYTHONUNBUFFERED": "1",
             "COLUMNS": "200",  # SDK 3 wraps its log to the terminal's width
-            "SAGEMAKER_USER_CONFIG_OVERRIDE": str(settings),
-            "SAGEMAKER_ADMIN_CONFIG_OVERRIDE": str(settings),
-            # SDK 3 checks the role in IAM, at an endpoint that it builds itself.
-            "SAGEMAKER_VALIDATE_ROLE": "false",
             **(environment or {}),
         }
 

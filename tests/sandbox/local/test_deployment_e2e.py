@@ -16,9 +16,11 @@ from botocore.credentials import Credentials
 from botocore.exceptions import ClientError
 
 from headway_client.http.api import HeadwayApi
+from headway_sandbox.errors import InvalidName
 from headway_sandbox.local import manager
 from headway_sandbox.local.checkout import Checkout
 from headway_sandbox.local.sandbox import Sandbox
+from headway_sandbox.local.sandbox_info import SandboxInfo
 from tests.sandbox.fleets import request
 
 pytestmark = pytest.mark.e2e
@@ -56,6 +58,28 @@ def call(
     answer = requests.request(method, ready.url, headers=dict(ready.headers), data=data, timeout=30)
     document: dict[str, Any] = answer.json()
     return answer.status_code, document
+
+
+def test_a_user_of_the_queue_may_what_the_policy_says_and_reach_the_data(sb):
+    def may(info: SandboxInfo) -> dict[str, int]:
+        keys = (info.access_key, info.secret_key)
+        return {
+            "see": call(sb, "GET", "/capacity", keys=keys)[0],
+            "submit": call(sb, "POST", "/jobs", keys=keys, body={})[0],
+            "configure": call(sb, "PUT", "/config", keys=keys, body={})[0],
+        }
+
+    # 400: allowed, and then refused by the queue.
+    ada = manager.user("ada", policy="UserPolicy", state_dir=sb.state_dir)
+    assert may(ada) == {"see": 200, "submit": 400, "configure": 403}
+    keys = {"access_key": ada.access_key, "secret_key": ada.secret_key}
+    sb.client("s3", **keys).put_object(Bucket=sb.info.bucket, Key="ada/data", Body=b"1")
+    assert sb.client("sts", **keys).get_caller_identity()["Arn"].endswith(":user/ada")
+    assert may(manager.user("ada", policy="AdminPolicy", state_dir=sb.state_dir))["configure"] == 400
+    on_call = manager.user("ada", policy="OnCallPolicy", state_dir=sb.state_dir)
+    assert may(on_call) == {"see": 200, "submit": 403, "configure": 403}
+    with pytest.raises(InvalidName, match="'a b' is no name of a user"):
+        manager.user("a b", policy="UserPolicy", state_dir=sb.state_dir)
 
 
 def test_the_queue_answers_a_signed_call(sb, reader):

@@ -19,6 +19,7 @@ from headway_client.config import sandbox_state
 from headway_sandbox import administrator
 from headway_sandbox.administrator import Administrator
 from headway_sandbox.errors import (
+    NotRunning,
     PortInUse,
     SandboxError,
     SetupMissing,
@@ -133,6 +134,19 @@ def test_a_sandbox_of_another_user_in_a_folder_above_is_ignored(
     _has_sandbox(tmp_path)
     monkeypatch.setattr(sandbox_state, "_is_own", lambda _path: False)
     assert manager.default_state_dir() == checkout / ".sandbox"
+
+
+def test_a_reset_removes_the_state_even_if_it_cannot_be_saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    stopped: list[dict[str, bool]] = []
+    monkeypatch.setattr(manager, "stop", lambda _folder, **options: stopped.append(options))
+    folder = _has_sandbox(tmp_path)
+    manager.reset(state_dir=folder)
+    assert (stopped, folder.exists()) == ([{"keeps_state": False}], False)
+
+
+def test_a_user_needs_a_running_sandbox(tmp_path: Path) -> None:
+    with pytest.raises(NotRunning, match="Start one with `headway sandbox up`"):
+        manager.user("ada", policy="UserPolicy", state_dir=tmp_path)
 
 
 def _a_file(folder: Path, _monkeypatch: pytest.MonkeyPatch) -> None:

@@ -42,7 +42,7 @@ _EPILOG = """\
 `ls` is another name of queue, and `cancel` of stop.
 
 The endpoint of the queue comes from --endpoint, HEADWAY_ENDPOINT, the profile (--profile, HEADWAY_PROFILE or the
-default of ~/.config/headway/config.toml), or the sandbox of the current checkout.
+default of ~/.config/headway/config.toml), or a sandbox.
 
 \b
 Exit codes: 0 done, 2 wrong usage, 3 refused, 4 no such job or pool,

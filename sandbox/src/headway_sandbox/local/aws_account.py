@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import boto3
@@ -10,23 +11,35 @@ from botocore.config import Config
 from botocore.exceptions import ClientError
 
 from headway_sandbox.emulator.placeholders import VPC_ENDPOINT
-from headway_sandbox.errors import SandboxError
+from headway_sandbox.errors import InvalidName, SandboxError
 from headway_sandbox.local.sandbox_info import SandboxInfo
 
 ROLE = "HeadwayTrainingRole"
 # The buckets of training jobs: the sandbox's own, and those that the SageMaker SDK makes.
 _BUCKETS = ("headway-jobs-*", "sagemaker-*")
-_ROLE_POLICY = {
+_DATA = [
+    {"Effect": "Allow", "Action": "s3:ListBucket", "Resource": [f"arn:aws:s3:::{name}" for name in _BUCKETS]},
+    {
+        "Effect": "Allow",
+        "Action": ["s3:GetObject", "s3:PutObject", "s3:DeleteObject", "s3:AbortMultipartUpload"],
+        "Resource": [f"arn:aws:s3:::{name}/*" for name in _BUCKETS],
+    },
+]
+_ROLE_POLICY = {"Version": "2012-10-17", "Statement": _DATA}
+# What users need besides the queue: their data, and what `headway logs` and the board read.
+_USER_POLICY = {
     "Version": "2012-10-17",
     "Statement": [
-        {"Effect": "Allow", "Action": "s3:ListBucket", "Resource": [f"arn:aws:s3:::{name}" for name in _BUCKETS]},
+        *_DATA,
         {
             "Effect": "Allow",
-            "Action": ["s3:GetObject", "s3:PutObject", "s3:DeleteObject", "s3:AbortMultipartUpload"],
-            "Resource": [f"arn:aws:s3:::{name}/*" for name in _BUCKETS],
+            "Action": ["logs:DescribeLogStreams", "logs:GetLogEvents", "cloudwatch:GetMetricData"],
+            "Resource": "*",
         },
     ],
 }
+# Source: IAM API reference, CreateUser, UserName.
+_USER_NAME = re.compile(r"[\w+=,.@-]{1,64}", re.ASCII)
 # A parameter in the sandbox, so that it is lost together with the deployment if the server is killed.
 _MARK = "/headway-sandbox/deployed"
 
@@ -157,6 +170,28 @@ def mark_deployed(info: SandboxInfo, mark: str) -> None:
         info: The sandbox.
     """
     client(info, "ssm").put_parameter(Name=_MARK, Value=mark, Type="String", Overwrite=True)
+
+
+def make_queue_user(info: SandboxInfo, name: str, policy: str) -> tuple[str, str]:
+    """Create a user of the queue unless it exists, and return a new access key and its secret key.
+
+    Args:
+        info: The sandbox.
+        name: The user's name.
+        policy: Name of a managed policy of the stack in the template, such as UserPolicy; in place of another one.
+
+    Raises:
+        InvalidName: IAM has no users of that name.
+    """
+    if not _USER_NAME.fullmatch(name):
+        raise InvalidName(f"{name!r} is no name of a user: it has 1 to 64 letters, digits and characters of +=,.@_-.")
+    keys = make_user(info, name, _USER_POLICY)
+    iam, (stack,) = client(info, "iam"), client(info, "cloudformation").describe_stacks(StackName=info.stack)["Stacks"]
+    arns = {output["OutputKey"]: output["OutputValue"] for output in stack["Outputs"]}
+    for attached in iam.list_attached_user_policies(UserName=name)["AttachedPolicies"]:
+        iam.detach_user_policy(UserName=name, PolicyArn=attached["PolicyArn"])
+    iam.attach_user_policy(UserName=name, PolicyArn=arns[f"{policy}Arn"])
+    return keys
 
 
 def make_user(info: SandboxInfo, name: str, policy: dict[str, Any] | str | None) -> tuple[str, str]:

@@ -12,6 +12,7 @@ import errno
 import json
 import os
 import random
+import shutil
 import signal
 import socket
 import subprocess
@@ -26,9 +27,17 @@ import headway_sandbox
 from headway_client.config import sandbox_state
 from headway_sandbox import administrator
 from headway_sandbox.administrator import Administrator
-from headway_sandbox.errors import PortInUse, SandboxError, StartFailed, StateDirUnusable, StopFailed, WrongUsage
+from headway_sandbox.errors import (
+    NotRunning,
+    PortInUse,
+    SandboxError,
+    StartFailed,
+    StateDirUnusable,
+    StopFailed,
+    WrongUsage,
+)
 from headway_sandbox.local import aws_account as account
-from headway_sandbox.local import deployment, direct_deployment, training_options
+from headway_sandbox.local import deployment, direct_deployment, sagemaker_config, training_options
 from headway_sandbox.local.checkout import Checkout
 from headway_sandbox.local.deferred_signals import deferred_signals
 from headway_sandbox.local.installed_package import InstalledPackage
@@ -135,6 +144,32 @@ def status(*, state_dir: Path | None = None) -> SandboxInfo | None:
     return replace(info, pid=int(health["pid"]), speed=float(health["speed"]), trains=bool(health.get("trains")))
 
 
+def reset(*, state_dir: Path | None = None) -> None:
+    """Stop a sandbox and remove its state, so that `up` starts an empty one."""
+    folder = state_dir or default_state_dir()
+    stop(folder, keeps_state=False)
+    shutil.rmtree(folder)
+
+
+def user(name: str, *, policy: str, state_dir: Path | None = None) -> SandboxInfo:
+    """Make a user of the account, or a new key for one, and return the running sandbox with this key.
+
+    Args:
+        name: The user's name in IAM.
+        policy: Name of a managed policy of the stack, such as UserPolicy; the user has no other one afterwards.
+        state_dir: The state directory; default: that of `default_state_dir`.
+
+    Raises:
+        NotRunning: No sandbox with a queue runs there.
+        InvalidName: IAM has no users of that name.
+    """
+    info = status(state_dir=state_dir)
+    if info is None or not info.endpoint:
+        raise NotRunning("No sandbox with a queue runs here. Start one with `headway sandbox up`.")
+    access_key, secret_key = account.make_queue_user(info, name, policy)
+    return replace(info, access_key=access_key, secret_key=secret_key)
+
+
 def default_state_dir() -> Path:
     """Return the `.sandbox/` that clients find from the working directory, or else that of a new sandbox."""
     return sandbox_state.state_dir(here().home())
@@ -202,6 +237,9 @@ def _launch(settings: Settings) -> SandboxInfo:
         settings.report(training_options.describe(settings.training))
     key = administrator.find_or_make(settings.state_dir)
     health = _start_server(python, settings, port, key)
+    bucket = f"headway-jobs-{ACCOUNT}-{REGION}"
+    config = settings.state_dir.resolve() / sagemaker_config.FILE
+    config.write_text(sagemaker_config.text(bucket), encoding="utf-8")
     info = SandboxInfo(
         endpoint="",
         aws_endpoint=f"http://127.0.0.1:{port}",
@@ -212,10 +250,11 @@ def _launch(settings: Settings) -> SandboxInfo:
         access_key=key.access_key,
         secret_key=key.secret_key,
         role_arn=f"arn:aws:iam::{ACCOUNT}:role/{account.ROLE}",
-        bucket=f"headway-jobs-{ACCOUNT}-{REGION}",
+        bucket=bucket,
         speed=float(health["speed"]),
         stack=deployment.STACK,
         trains=bool(health.get("trains")),
+        sagemaker_config=str(config),
     )
     # Before any other step can fail or be interrupted: `stop` finds the server by this file.
     _write(settings.state_dir, info)
@@ -316,8 +355,12 @@ def _deploy(info: SandboxInfo, settings: Settings) -> SandboxInfo:
     return replace(info, endpoint=endpoint)
 
 
-def stop(state_dir: Path) -> bool:
+def stop(state_dir: Path, *, keeps_state: bool = True) -> bool:
     """Stop a sandbox with SIGTERM, so that it saves its state. Return whether one was running.
+
+    Args:
+        state_dir: Its state directory.
+        keeps_state: Whether it goes on running if its state cannot be saved.
 
     Raises:
         StopFailed: It cannot save its state, so it still runs; or it did not end by itself and was killed.
@@ -325,12 +368,8 @@ def stop(state_dir: Path) -> bool:
     info = status(state_dir=state_dir)
     if info is None:
         return False
-    try:
-        admin_client.call(info.port, info.administrator, "POST", "/save")
-    except SandboxError as error:
-        raise StopFailed(f"The sandbox still runs. {error}") from error
-    except OSError:
-        pass  # it does not respond: it is stopped as it is
+    if keeps_state:
+        _check_saves(info)
     os.kill(info.pid, signal.SIGTERM)
     if not _ended(info.pid, _STOP_TIMEOUT_S):
         # SIGABRT writes the stack of each thread to the log.
@@ -341,6 +380,16 @@ def stop(state_dir: Path) -> bool:
             f"lost. Its stack traces are in {state_dir / 'server.log'}."
         )
     return True
+
+
+def _check_saves(info: SandboxInfo) -> None:
+    """Raise an error if a sandbox cannot save its state."""
+    try:
+        admin_client.call(info.port, info.administrator, "POST", "/save")
+    except SandboxError as error:
+        raise StopFailed(f"The sandbox still runs. {error}") from error
+    except OSError:
+        pass  # it does not respond: it is stopped as it is
 
 
 def kill(state_dir: Path) -> bool:

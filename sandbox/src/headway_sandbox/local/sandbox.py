@@ -81,7 +81,7 @@ class Sandbox:
         if self._temporary:
             # Its state is not needed.
             with suppress(StopFailed):
-                manager.stop(self._settings.state_dir)
+                manager.stop(self._settings.state_dir, keeps_state=False)
             shutil.rmtree(self._settings.state_dir, ignore_errors=True)
         else:
             manager.stop(self._settings.state_dir)

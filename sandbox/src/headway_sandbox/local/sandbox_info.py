@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from headway_sandbox.administrator import Administrator
-from headway_sandbox.local import deployment
+from headway_sandbox.local import deployment, sagemaker_config
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,11 +31,26 @@ class SandboxInfo:
     stack: str
     trains: bool = False
     """Whether scripts of training jobs run."""
+    sagemaker_config: str = ""
+    """Path of the settings of the SageMaker SDKs (`headway_sandbox.local.sagemaker_config`); a sandbox that an earlier
+    version started has none."""
 
     @property
     def administrator(self) -> Administrator:
         """The key of the account's root and of the sandbox's controls."""
         return Administrator(access_key=self.access_key, secret_key=self.secret_key)
+
+    def exports(self) -> dict[str, str]:
+        """Return the environment variables that direct Headway's client and the AWS SDKs to the sandbox."""
+        return {
+            "HEADWAY_ENDPOINT": self.endpoint,
+            "HEADWAY_REGION": self.region,
+            "AWS_ENDPOINT_URL": self.aws_endpoint,
+            "AWS_DEFAULT_REGION": self.region,
+            "AWS_ACCESS_KEY_ID": self.access_key,
+            "AWS_SECRET_ACCESS_KEY": self.secret_key,
+            **(sagemaker_config.variables(Path(self.sagemaker_config)) if self.sagemaker_config else {}),
+        }
 
     def environment(self) -> dict[str, str]:
         """Return this process's environment variables with only the sandbox's AWS settings, for SDKs and tools."""

@@ -10,6 +10,8 @@ import pytest
 
 from headway_client.cli.commands.local import sandbox
 from headway_client.install_hint import install_command
+from headway_sandbox.local.checkout import Checkout
+from headway_sandbox.local.template import expanded
 from headway_sandbox.training.container import isolation
 from tests.client.command_line import Run
 
@@ -69,6 +71,12 @@ class FakeSandbox:
     def default_state_dir(self) -> Path:
         return Path("project", ".sandbox")
 
+    def user(self, name: str, **options: Any) -> Any:
+        return self._act("user", user=name, **options)
+
+    def reset(self, **options: Any) -> None:
+        self._act("reset", **options)
+
     def main(self, arguments: list[str]) -> int:
         self._act("demo")
         return self.code
@@ -102,6 +110,39 @@ def test_the_sandbox_is_started_and_its_addresses_printed(run: Run, fake: FakeSa
     assert "export HEADWAY_ENDPOINT=http://127.0.0.1:4566/v1" in out
     assert "export AWS_ENDPOINT_URL=http://127.0.0.1:4566" in out
     assert json.loads(run("sandbox", "up", "-o", "json")[1])["bucket"] == "jobs"
+
+
+def test_the_variables_of_another_user_are_printed_for_a_shell(run: Run, fake: FakeSandbox):
+    fake.info = replace(sandbox_info(), access_key="AKIAADA", sagemaker_config="a folder/sagemaker.yaml")
+
+    code, out, _ = run("sandbox", "user", "ada", "--policy", "LeadPolicy")
+
+    assert (code, fake.calls) == (0, [("user", {"user": "ada", "policy": "LeadPolicy"})])
+    assert all(line.startswith("export ") for line in out.splitlines())
+    assert {"export AWS_ACCESS_KEY_ID=AKIAADA", "export HEADWAY_ENDPOINT=http://127.0.0.1:4566/v1"} < {
+        *out.splitlines()
+    }
+    assert "export SAGEMAKER_USER_CONFIG_OVERRIDE='a folder/sagemaker.yaml'" in out
+    assert json.loads(run("sandbox", "user", "ada", "-o", "json")[1]) == fake.info.exports()
+    assert fake.calls[-1] == ("user", {"user": "ada", "policy": "UserPolicy"})
+
+
+def test_the_policies_of_users_are_those_of_the_template():
+    resources = expanded(Checkout.here())["Resources"]
+    assert set(sandbox.POLICIES) == {
+        name for name, each in resources.items() if each["Type"] == "AWS::IAM::ManagedPolicy"
+    }
+
+
+def test_a_reset_asks_before_it_removes_the_state(run: Run, fake: FakeSandbox):
+    assert run("sandbox", "reset", "--yes")[1] == "There is no sandbox in project.\n"
+    Path("project", ".sandbox").mkdir(parents=True)
+    code, _, err = run("sandbox", "reset")
+    assert (code, fake.calls) == (2, [])
+    assert "this needs a confirmation; add --yes" in err
+    assert "`headway sandbox up` starts an empty one" in run("sandbox", "reset", "--yes")[1]
+    assert fake.calls == [("reset", {"state_dir": Path("project", ".sandbox")})]
+    assert json.loads(run("sandbox", "reset", "--yes", "-o", "json")[1]) == {"hadState": True}
 
 
 class FakeTrainingOptions:
@@ -222,5 +263,5 @@ def test_what_scripts_cannot_run_with_is_wrong_usage(
 def test_the_real_sandbox_package_has_what_the_commands_need():
     assert issubclass(sandbox.load("errors").SetupMissing, sandbox.load("errors").SandboxError)
     assert issubclass(sandbox.load("errors").WrongUsage, sandbox.load("errors").SandboxError)
-    for name in ("up", "down", "status"):
+    for name in ("up", "down", "status", "user", "reset"):
         assert callable(getattr(sandbox.load("local.manager"), name))

@@ -11,6 +11,7 @@ import click
 
 from headway_client.cli.arguments.params import Decimal, WholeNumber
 from headway_client.cli.command import CommonOptions, Group, pass_common
+from headway_client.cli.confirmation import confirm, yes_option
 from headway_client.cli.context import show_json, wants_json
 from headway_client.cli.exit_codes import EXIT_NOT_REACHABLE, EXIT_OK
 from headway_client.cli.interruption import UNCHANGED
@@ -28,6 +29,9 @@ class _Factor(Decimal):
             self.fail(f"{value!r} is not a factor such as 1 or 60", param, ctx)
         return speed
 
+
+POLICIES = ("UserPolicy", "LeadPolicy", "OnCallPolicy", "OperatorPolicy", "AdminPolicy")
+"""The stack's managed policies, by their names in the template."""
 
 sandbox = Group("sandbox", help="Run the whole service on this machine, with a fake SageMaker.")
 
@@ -95,11 +99,57 @@ def up(
     print(
         f"The sandbox runs at {info.endpoint}\n"
         f"In {folder} `headway queue` finds it by itself. From elsewhere, and for the AWS SDKs, set:\n"
-        f"  export HEADWAY_ENDPOINT={info.endpoint} HEADWAY_REGION={info.region}\n"
-        f"  export AWS_ENDPOINT_URL={info.aws_endpoint} AWS_DEFAULT_REGION={info.region}\n"
-        f"  export AWS_ACCESS_KEY_ID={info.access_key} AWS_SECRET_ACCESS_KEY={info.secret_key}\n"
+        f"{_exports(info, indent='  ')}\n"
         f"Training jobs may use the role {info.role_arn} and the bucket {info.bucket}."
     )
+
+
+@sandbox.command("user")
+@click.argument("name")
+@click.option(
+    "--policy",
+    type=click.Choice(POLICIES),
+    default=POLICIES[0],
+    show_default=True,
+    help="What the user may do: one of the stack's managed policies.",
+)
+@pass_common
+def user(common: CommonOptions, name: str, policy: str) -> None:
+    """Make a user of the sandbox's account, and print the variables with which commands are this user's."""
+    with sandbox_errors():
+        info = load("local.manager").user(name, policy=policy)
+    if wants_json(common):
+        show_json(info.exports())
+    else:
+        print(_exports(info))
+
+
+def _exports(info: Any, *, indent: str = "") -> str:
+    from shlex import quote
+
+    return "\n".join(f"{indent}export {name}={quote(value)}" for name, value in info.exports().items())
+
+
+@sandbox.command("reset")
+@yes_option
+@pass_common
+def reset(common: CommonOptions, yes: bool) -> None:  # noqa: FBT001  click passes options by name
+    """Stop the sandbox and remove its state: jobs, configuration, users, objects and logs."""
+    with sandbox_errors():
+        manager = load("local.manager")
+        folder = manager.default_state_dir()
+        had_state = folder.is_dir()
+        if had_state:
+            confirm(common, f"Stop the sandbox of {folder.parent} and remove its state?", yes=yes)
+            manager.reset(state_dir=folder)
+    if wants_json(common):
+        show_json({"hadState": had_state})
+    else:
+        print(
+            "The sandbox's state is removed. `headway sandbox up` starts an empty one."
+            if had_state
+            else f"There is no sandbox in {folder.parent}."
+        )
 
 
 @sandbox.command("down")
