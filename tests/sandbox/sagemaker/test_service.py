@@ -98,12 +98,38 @@ def test_a_run_fails_as_scripted(fleet, outcome, fails_at, reason):
         {"SANDBOX_RUN_SECONDS": "ten"},
         {"SANDBOX_RUN_SECONDS": "-1"},
         {"SANDBOX_STOP_SECONDS": "nan"},
+        {"SANDBOX_METRICS": ""},
+        {"SANDBOX_METRICS": "loss"},
+        {"SANDBOX_METRICS": "=0.3"},
+        {"SANDBOX_METRICS": "loss=lr"},
+        {"SANDBOX_METRICS": "loss=0.3,accuracy=inf"},
     ],
 )
 def test_an_invalid_run_script_is_refused_immediately(fleet, environment):
     error = refused(lambda: fleet.create(request(Environment=environment), now=0.0))
     assert error.code == "ValidationException"
     assert next(iter(environment)) in error.message
+
+
+def metrics(fleet: FakeSageMaker, now: float) -> dict[str, float]:
+    answer = fleet.describe("train-1", now=now)
+    return {each["MetricName"]: each["Value"] for each in answer.get("FinalMetricDataList", [])}
+
+
+def test_a_run_that_completes_has_the_metrics_of_its_environment_and_hyperparameters(fleet):
+    environment = {"SANDBOX_METRICS": "validation:loss=lr, accuracy=0.9"}
+    fleet.create(request(Environment=environment, HyperParameters={"lr": "1e-3"}), now=0.0)
+    assert metrics(fleet, 500.0) == {}
+    details = play(fleet)
+    assert metrics(fleet, 10_000.0) == {"validation:loss": 0.001, "accuracy": 0.9}
+    assert [each["Value"] for each in details[-1]["FinalMetricDataList"]] == [0.001, 0.9]
+
+
+def test_a_run_that_fails_has_no_metrics(fleet):
+    environment = {"SANDBOX_METRICS": "loss=0.3", "SANDBOX_OUTCOME": "AlgorithmError: exit code 1"}
+    fleet.create(request(Environment=environment), now=0.0)
+    play(fleet)
+    assert metrics(fleet, 10_000.0) == {}
 
 
 # ------------------------------------------------------------------------------------------------------- stopping

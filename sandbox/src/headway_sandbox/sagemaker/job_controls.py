@@ -91,7 +91,7 @@ class JobControls(JobStateMachine):
         """
         job = self._jobs.get(name)
         if job is not None:
-            job.final_metrics[metric] = {"MetricName": metric, "Value": value, "Timestamp": at}
+            job.report(metric, value, at=at)
             self._changed.add(name)
 
     def put_plan(self, plan: TrainingPlan, *, now: float) -> None:

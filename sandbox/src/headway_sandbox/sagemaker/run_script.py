@@ -1,4 +1,4 @@
-"""The behavior of a fake training run, read from its request's `Environment`.
+"""The behavior of a fake training run, read from its request's `Environment` and `HyperParameters`.
 
 SANDBOX_RUN_SECONDS   training time in real seconds (default 600)
 SANDBOX_STOP_SECONDS  time from SIGTERM to the end, in real seconds, at most 120 (default 120)
@@ -11,12 +11,15 @@ SANDBOX_GPU_UTILIZATION, SANDBOX_CPU_UTILIZATION
                       600 real seconds of training. The maximum is 100 per GPU or core. Different hosts are
                       separated by `;`: `0:760;0:0` is for algo-1, and for algo-2 and all that follow
                       (default: 90 per GPU; 90 for all cores together)
+SANDBOX_METRICS       the last values of its metrics, if it completes: `loss=0.3,accuracy=0.9`. In place of a
+                      number, the name of a hyperparameter stands for its value: `loss=lr`
 SANDBOX_TRAIN         `true` or `false`: whether the job's own script runs (`headway_sandbox.training.selection`)
 """
 
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -25,9 +28,9 @@ from headway_sandbox.sagemaker import service_facts
 
 RUN_SECONDS, STOP_SECONDS, OUTCOME = "SANDBOX_RUN_SECONDS", "SANDBOX_STOP_SECONDS", "SANDBOX_OUTCOME"
 GPU_UTILIZATION, CPU_UTILIZATION = "SANDBOX_GPU_UTILIZATION", "SANDBOX_CPU_UTILIZATION"
-TRAIN = "SANDBOX_TRAIN"
+METRICS, TRAIN = "SANDBOX_METRICS", "SANDBOX_TRAIN"
 _PREFIX = "SANDBOX_"
-_KNOWN = (RUN_SECONDS, STOP_SECONDS, OUTCOME, GPU_UTILIZATION, CPU_UTILIZATION, TRAIN)
+_KNOWN = (RUN_SECONDS, STOP_SECONDS, OUTCOME, GPU_UTILIZATION, CPU_UTILIZATION, METRICS, TRAIN)
 _LONGEST_S = 10 * 365 * 86_400
 # Above the maximum of any instance type.
 _MOST_PERCENT = 100_000.0
@@ -50,6 +53,8 @@ class Script:
     """GPU utilization per host; the last one is for all further hosts. Empty: the default."""
     cpu: tuple[LoadProfile, ...] = ()
     """The same for the cores."""
+    metrics: tuple[tuple[str, float], ...] = ()
+    """The last values of its metrics, with their names."""
 
     @property
     def lacks_capacity(self) -> bool:
@@ -59,12 +64,16 @@ class Script:
     @classmethod
     def from_document(cls, document: Mapping[str, Any]) -> Script:
         """Load a script from JSON, which has no tuples."""
-        profiles = {name: _tuples(document.get(name, ())) for name in ("gpu", "cpu")}
-        return cls(**{**document, **profiles})
+        tuples = {name: _tuples(document.get(name, ())) for name in ("gpu", "cpu", "metrics")}
+        return cls(**{**document, **tuples})
 
 
-def read(environment: Mapping[str, str]) -> Script:
-    """Read the script from a request's `Environment`.
+def read(environment: Mapping[str, str], hyperparameters: Mapping[str, str]) -> Script:
+    """Read the script from a request.
+
+    Args:
+        environment: Its `Environment`.
+        hyperparameters: Its `HyperParameters`.
 
     Raises:
         AwsError: A variable is unknown or a value is invalid. A test with a misspelled one fails at once.
@@ -89,7 +98,26 @@ def read(environment: Mapping[str, str]) -> Script:
         failure=failure,
         gpu=_profiles(environment, GPU_UTILIZATION),
         cpu=_profiles(environment, CPU_UTILIZATION),
+        metrics=_metrics(environment.get(METRICS), hyperparameters),
     )
+
+
+def _metrics(text: str | None, hyperparameters: Mapping[str, str]) -> tuple[tuple[str, float], ...]:
+    return () if text is None else tuple(_metric(part, hyperparameters) for part in text.split(","))
+
+
+def _metric(text: str, hyperparameters: Mapping[str, str]) -> tuple[str, float]:
+    name, _, value = (part.strip() for part in text.rpartition("="))
+    try:
+        number = float(hyperparameters.get(value, value))
+    except ValueError:
+        number = math.nan
+    if not name or not math.isfinite(number):
+        raise service_facts.validation(
+            f"Sandbox: {METRICS} must be like `loss=0.3,accuracy=0.9`: numbers, or names of hyperparameters that are "
+            f"numbers. Got '{text}'."
+        )
+    return name, number
 
 
 def _profiles(environment: Mapping[str, str], name: str) -> tuple[LoadProfile, ...]:

@@ -173,7 +173,7 @@ class FakeSageMaker(JobControls):
         request_rules.check_create(request)
         warm_pools.check_request(request, self.faults)
         self._supply.plans.check_request(request, now=now)
-        run = run_script.read(request.get("Environment") or {})
+        run = run_script.read(request.get("Environment") or {}, request.get("HyperParameters") or {})
         utilization.check(request, run)
         why_timer = self.settings.why_timer(request)
         name = request["TrainingJobName"]

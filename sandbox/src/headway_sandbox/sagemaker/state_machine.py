@@ -236,6 +236,9 @@ class JobStateMachine:
         job.release_instances(now)
         if job.training_started is not None:
             job.training_ended = now
+        if job.why_timer and status == service_facts.COMPLETED:
+            for metric, value in job.script.metrics:
+                job.report(metric, value, at=now)
         del self._live[job.name]
         self._hand_over_warm_pool(job)
         self._enter(job, secondary, now, status=status, message=job.failure_reason)

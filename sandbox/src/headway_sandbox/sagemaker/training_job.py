@@ -59,7 +59,7 @@ class TrainingJob:
     why_timer: str = NO_TRAINING
     """Why it is a timer; empty if its script runs (`headway_sandbox.training`)."""
     final_metrics: dict[str, dict[str, Any]] = field(default_factory=dict)
-    """The last value of each metric that its script has printed, by name, as in FinalMetricDataList."""
+    """The last value of each metric that it has reported, by name, as in FinalMetricDataList."""
     status: str = service_facts.IN_PROGRESS
     secondary: str = "Starting"
     transitions: list[Transition] = field(default_factory=list)
@@ -91,6 +91,15 @@ class TrainingJob:
     """Since when training jobs use the instances of that pool."""
     version: int = 0
     """Incremented with each stage, so that agenda entries of earlier stages are recognized as stale."""
+
+    def report(self, metric: str, value: float, *, at: float) -> None:
+        """Record the last value of a metric.
+
+        Args:
+            metric: Name of the metric.
+            at: Its time, s.
+        """
+        self.final_metrics[metric] = {"MetricName": metric, "Value": value, "Timestamp": at}
 
     @property
     def ended(self) -> bool:

@@ -109,7 +109,7 @@ def _script(content: bytes) -> None:
     document = _document(content)
     if not isinstance(document, dict) or not all(isinstance(each, str) for each in document.values()):
         raise Refused("no environment")
-    run_script.read(document)
+    run_script.read(document, document)
 
 
 def _journal(content: bytes) -> None:
