@@ -387,15 +387,29 @@ def test_a_stub_answers_with_what_it_was_given(client: Any):
 def test_jobs_of_the_queue_are_stopped_there(client: Any, server: ContractServer, aws: AwsStub):
     server.queue.add("waiting")
     server.queue.add("running", jobState="running")
-    server.queue.add("done", jobState="completed")
 
     client.stop_training_job(TrainingJobName="waiting")
     client.stop_training_job(TrainingJobName="running")
-    with pytest.raises(ClientError, match="ended already") as caught:
+
+    assert [job["jobState"] for job in server.queue.jobs.values()] == ["stopped", "stopping"]
+    assert aws.calls == []
+
+
+@pytest.mark.parametrize(
+    ("state", "status"), [("stopped", "Stopped"), ("completed", "Completed"), ("failed", "Failed")]
+)
+def test_a_job_that_has_ended_is_not_stopped_again_as_in_sagemaker(
+    client: Any, server: ContractServer, aws: AwsStub, state: str, status: str
+):
+    server.queue.add("done", jobState=state)
+
+    with pytest.raises(ClientError) as caught:
         client.stop_training_job(TrainingJobName="done")
 
-    assert caught.value.response["Error"]["Code"] == "ValidationException"
-    assert [job["jobState"] for job in server.queue.jobs.values()] == ["stopped", "stopping", "completed"]
+    error = caught.value.response["Error"]
+    assert error["Code"] == "ValidationException"
+    assert error["Message"] == f"The request was rejected because the training job is in status {status}."
+    assert "DELETE" not in {call.partition(" ")[0] for call in queue_calls(server)}
     assert aws.calls == []
 
 
@@ -414,7 +428,7 @@ def test_a_name_of_sagemaker_is_requested_from_the_queue_once(client: Any, serve
     # A stop asks the queue: another process may have submitted a job of this name since.
     client.stop_training_job(TrainingJobName="tuner-001-abc")
 
-    assert queue_calls(server) == ["GET /tuner-001-abc", "DELETE /tuner-001-abc"]
+    assert queue_calls(server) == ["GET /tuner-001-abc"] * 2
     assert aws.calls == ["DescribeTrainingJob tuner-001-abc"] * 3 + ["StopTrainingJob tuner-001-abc"]
 
 

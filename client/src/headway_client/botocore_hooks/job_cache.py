@@ -10,10 +10,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from headway.sweeps import parse_member
-from headway_client.errors import (
-    ClientError,
-    JobNotFoundError,
-)
+from headway_client.botocore_hooks import describe_response
+from headway_client.errors import ClientError, ConflictError, JobNotFoundError
 from headway_client.http.outage import NO_RESPONSE
 from headway_client.job_states import ENDED_STATES
 from headway_client.models import Job, JobDetails, Submission
@@ -53,6 +51,19 @@ LISTED_S = 60.0
 
 # TrainingJobName's pattern in the service model, botocore's sagemaker/2017-07-24.
 _NAME = re.compile(r"[a-zA-Z0-9](-*[a-zA-Z0-9]){0,62}")
+
+
+class JobEndedError(ConflictError):
+    """A job has ended; the message is SageMaker's, which callers may compare.
+
+    Args:
+        status: its TrainingJobStatus.
+    """
+
+    default_code = "JobEnded"
+
+    def __init__(self, status: str) -> None:
+        super().__init__(f"The request was rejected because the training job is in status {status}.", status=400)
 
 
 class QueueJobs:
@@ -121,10 +132,19 @@ class QueueJobs:
         return details
 
     def stop(self, name: str) -> Job | None:
-        """Stop a job, or return None if the queue has no such job; raises the errors of `HeadwayApi.stop_job`."""
+        """Stop a job, or return None if the queue has no such job.
+
+        Raises:
+            JobEndedError: it has ended. The queue accepts a second stop, for clients that repeat a call; SageMaker
+                does not.
+            ClientError: see `HeadwayApi.get_job` and `HeadwayApi.stop_job`.
+        """
         if not _may_be_job(name):
             return None
         try:
+            found = self._api.get_job(name).job
+            if found.has_ended:
+                raise JobEndedError(describe_response.status(found))
             job = self._api.stop_job(name)
         except JobNotFoundError:
             return None
