@@ -100,8 +100,8 @@ def test_a_larger_pool_starts_waiting_jobs_without_a_deployment(queue: QueueView
     edited = shown.document
     edited["pools"][P5]["size"] = 3
     version = queue.api.get_config().version
-    now = cli("config", "set", cli.write("pools.json", edited)).document
-    assert (now["pools"], now["version"]) == (edited["pools"], version + 1)
+    now = cli("config", "set", cli.write("pools.json", edited), "-o", "json").document
+    assert (now["document"]["pools"], now["version"]) == (edited["pools"], version + 1)
     queue.wait_for(c="running")
     queue.check_records(size=3)
 

@@ -81,7 +81,7 @@ def config_set(
             return
         if is_newest:
             confirm_effects(common, effects, "Set this configuration?", yes=yes)
-    _show(common, api.put_config(settings, if_version=if_version, force=force, reason=reason))
+    _report(common, api.put_config(settings, if_version=if_version, force=force, reason=reason))
 
 
 @config.command("history", rows=True, interrupted=UNCHANGED)
@@ -130,7 +130,7 @@ def config_rollback(common: CommonOptions, version: int, reason: str, *, dry_run
         return
     confirm_effects(common, effects, f"Set version {version} again?", yes=yes)
     reason = reason or f"as in version {version}"
-    _show(common, api.put_config(settings, if_version=effects.version, reason=reason))
+    _report(common, api.put_config(settings, if_version=effects.version, reason=reason))
 
 
 def _settings_in(document: Mapping[str, Any]) -> dict[str, Any]:
@@ -151,3 +151,11 @@ def _show(common: CommonOptions, configuration: Configuration) -> None:
     to_stderr(f"This is version {configuration.version}.")
     if configuration.problem is not None:
         to_stderr(f"It is not valid: {configuration.problem}")
+
+
+def _report(common: CommonOptions, configuration: Configuration) -> None:
+    """Say which version a configuration that was set has; what it changes was shown before."""
+    if wants_json(common):
+        show_json(configuration.document)
+    else:
+        print(f"The configuration is version {configuration.version} now.")
