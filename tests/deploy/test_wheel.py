@@ -20,9 +20,13 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
     return zipfile.ZipFile(build_wheel(tmp_path_factory.mktemp("wheel")))
 
 
-def requirements(wheel: zipfile.ZipFile) -> list[str]:
+def metadata(wheel: zipfile.ZipFile, field: str) -> list[str]:
     (name,) = (name for name in wheel.namelist() if name.endswith(".dist-info/METADATA"))
-    return Parser().parsestr(wheel.read(name).decode()).get_all("Requires-Dist") or []
+    return Parser().parsestr(wheel.read(name).decode()).get_all(field) or []
+
+
+def requirements(wheel: zipfile.ZipFile) -> list[str]:
+    return metadata(wheel, "Requires-Dist")
 
 
 def test_it_ships_the_template_and_the_handlers_unchanged(wheel):
@@ -61,6 +65,14 @@ def test_it_ships_the_pages_of_the_board(wheel):
 def test_the_client_alone_needs_seven_packages(wheel):
     needed = {re.split(r"[<>=~!]", entry)[0] for entry in requirements(wheel) if "extra ==" not in entry}
     assert needed == {"boto3", "botocore", "click", "pyyaml", "requests", "tabulate", "wcwidth"}
+
+
+def test_it_installs_on_newer_versions_of_python_than_the_tested_ones_which_the_docs_name(wheel):
+    assert metadata(wheel, "Requires-Python") == [">=3.11"]
+    tested = [each.rpartition(" ")[2] for each in metadata(wheel, "Classifier") if ":: Python :: 3." in each]
+    sentence = f"Python 3.11 or later (tested with {tested[0]} to {tested[-1]})"
+    for page in ("docs/reference/cli.md", "docs/how-to/clients/README.md"):
+        assert sentence in (ROOT / page).read_text(encoding="utf-8").replace("\n", " ")
 
 
 def test_the_extra_of_the_sandbox_brings_the_emulator_and_what_functions_import(wheel):
