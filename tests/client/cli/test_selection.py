@@ -91,7 +91,7 @@ def test_the_result_of_each_selected_job_is_reported(run: Run):
     code, out, err = run("hold", "--mine", "--yes")
 
     assert code == 5
-    assert [line.split()[0] for line in out.splitlines()] == ["sweep-1", "sweep-4"]
+    assert [line.split()[0] for line in out.splitlines()] == ["sweep-4", "sweep-1"]
     assert "headway: sweep-2 holds instances" in err
     shown = json.loads(run("hold", "--mine", "--yes", "-o", "json")[1])
     assert (len(shown["jobs"]), len(shown["errors"])) == (2, 1)
@@ -160,9 +160,8 @@ def test_a_selection_of_too_many_jobs_touches_none(run: Run, server: ContractSer
     assert run("stop", "--state", "running", "--yes")[0] == 0
 
 
-def test_jobs_are_stopped_from_the_end_of_the_queue_so_that_no_stop_lets_another_one_start(
-    run: Run, server: ContractServer
-):
+@pytest.fixture
+def waiting_line(server: ContractServer) -> None:
     add = server.queue.add
     add("runs", jobState="running", liveAttempt="runs")
     for name in ("first", "second", "third"):
@@ -170,6 +169,25 @@ def test_jobs_are_stopped_from_the_end_of_the_queue_so_that_no_stop_lets_another
     progress = {"count": 2, "atOnce": 1, "maxFailures": None, "unmade": 1, "completed": 1, "failed": 0, "stopped": 0}
     add("array", jobState="running", array=progress)
     add("held", held=True)
-    assert run("stop", "--mine", "--yes")[0] == 0
-    stopped = [each.target.split("/")[3] for each in server.received if each.method == "DELETE"]
-    assert stopped == ["array", "held", "third", "second", "first", "runs"]
+
+
+@pytest.mark.usefixtures("waiting_line")
+@pytest.mark.parametrize("command", ["stop", "hold"])
+@pytest.mark.parametrize("chosen", [["--mine", "--yes"], ["first", "runs", "held", "second", "array", "third"]])
+def test_jobs_are_stopped_and_held_from_the_end_of_the_queue_so_that_none_of_them_starts_before_its_turn(
+    run: Run, server: ContractServer, command: str, chosen: list[str]
+):
+    run(command, *chosen)
+    assert acted_on(server) == ["array", "held", "third", "second", "first", "runs"]
+
+
+@pytest.mark.usefixtures("waiting_line")
+def test_the_names_of_unknown_jobs_come_last_and_fail(run: Run, server: ContractServer):
+    code, _, err = run("stop", "nobody", "first", "second")
+    assert code == 4
+    assert "There is no job nobody." in err
+    assert acted_on(server) == ["second", "first", "nobody"]
+
+
+def acted_on(server: ContractServer) -> list[str]:
+    return [each.target.split("/")[3] for each in server.received if each.method in {"DELETE", "POST"}]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import wraps
@@ -14,7 +15,7 @@ import click
 from headway_client.cli.arguments.params import optional_job_names
 from headway_client.cli.command import CommonOptions
 from headway_client.cli.confirmation import confirm, yes_option
-from headway_client.errors import UsageError
+from headway_client.errors import JobNotFoundError, NotAllowedError, UsageError
 from headway_client.job_states import HELD, LIVE_STATES
 from headway_client.text import to_stderr
 
@@ -73,13 +74,14 @@ class Selection:
             common: the common options.
             api: the queue.
             verb: what is to be done, such as "Stop", for the question.
-            order: by what the jobs of filters are sorted; by default they are in the order of the queue.
+            order: by what the jobs are sorted; by default those of filters are in the order of the queue, and those
+                of names in the given one.
 
         Raises:
             UsageError: the selection matches too many jobs, or the user does not confirm.
         """
         if not self.by_filter:
-            return self.names
+            return self.names if order is None or len(self.names) == 1 else _sorted_names(api, self.names, order)
         shown = self._matching(api)
         if order is not None:
             shown.sort(key=order)
@@ -111,6 +113,16 @@ class Selection:
     def _matches(self, job: Job) -> bool:
         in_state = not self.states or job.state in self.states or (job.held and HELD in self.states)
         return in_state and (self.glob is None or fnmatchcase(job.name, self.glob))
+
+
+def _sorted_names(api: HeadwayApi, names: Sequence[str], order: Callable[[Job], Any]) -> list[str]:
+    """Return names in the order of their jobs; those of jobs that can't be read come last, and fail on their own."""
+    found: list[Job] = []
+    for name in names:
+        with suppress(JobNotFoundError, NotAllowedError):
+            found.append(api.get_job(name).job)
+    known = [job.name for job in sorted(found, key=order)]
+    return [*known, *(name for name in names if name not in known)]
 
 
 def _identity(job: Job) -> tuple[object, ...]:

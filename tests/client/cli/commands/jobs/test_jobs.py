@@ -29,7 +29,7 @@ def test_jobs_are_stopped_with_a_reason(run: Run, server: ContractServer):
     for name in ("a", "b", "sweep-1", "sweep-2"):
         server.queue.add(name)
 
-    sentences = ["a was stopped by its owner: wrong data", "b was stopped by its owner: wrong data"]
+    sentences = ["b was stopped by its owner: wrong data", "a was stopped by its owner: wrong data"]
     assert run("stop", "a", "b", "--reason", "wrong data")[1].splitlines() == sentences
     run("stop", "--name", "sweep-*", "--reason", "cleanup", "--yes")
     assert [server.queue.jobs[name]["reason"]["message"] for name in ("sweep-1", "sweep-2")] == [
@@ -96,8 +96,8 @@ def test_a_command_on_several_jobs_continues_and_returns_the_highest_exit_code(r
 
     # 4: no such job; 5: a conflict.
     assert code == 5
-    assert [line.split()[0] for line in out.splitlines()] == ["a", "b"]
-    assert err == "headway: There is no job nobody.\nheadway: done has ended already.\n"
+    assert [line.split()[0] for line in out.splitlines()] == ["b", "a"]
+    assert err == "headway: done has ended already.\nheadway: There is no job nobody.\n"
     code, out, err = run("stop", "a", "nobody", "-o", "json")
     assert (code, err) == (4, "")
     shown = json.loads(out)

@@ -35,7 +35,7 @@ def stop(common: CommonOptions, selection: Selection, reason: str | None, *, rog
 
 
 def _from_the_end_of_the_queue(job: Job) -> tuple[int, int]:
-    """In which order jobs are stopped, so that the stop of one lets no other one of them start.
+    """In which order jobs are stopped or held, so that what one of them leaves starts no other one of them.
 
     Arrays first, as they make further members. Then those without a place, which may wait for others to end, and those
     that wait, the last one first; then those that have instances.
@@ -92,7 +92,7 @@ def comment(common: CommonOptions, selection: Selection, text: str) -> int:
 def hold(common: CommonOptions, selection: Selection) -> int:
     """Keep waiting jobs from starting; they keep their place in the queue."""
     api = open_api(common)
-    return act_on_jobs(common, selection.find(common, api, "Hold"), api.hold)
+    return act_on_jobs(common, selection.find(common, api, "Hold", order=_from_the_end_of_the_queue), api.hold)
 
 
 @click.command("release", cls=Command, rows=True)
