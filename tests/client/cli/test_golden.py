@@ -54,6 +54,7 @@ history --state failed --mine --owner arn:x --team nlp --name bert --limit 3
 history --since 2020-01-01
 history --since 2020-01-01 -o csv
 history --since 2020-01-01 --until 2027-01-01T08:00Z --state completed --mine --limit 1 -o json
+usage
 usage --from 2026-11-01
 usage --by pool --from 2026-11-01 --to 2026-11-30 --step day -o wide
 usage --by tag:project --from 2026-11-01 -o csv
@@ -264,7 +265,6 @@ history --since yesterday
 history --since 2026-02-30
 history --since 2026-11-01 -O name
 history --since 2026-11-01 --name x
-usage
 compare done
 compare done nothing
 usage --by job --from 2026-11-01

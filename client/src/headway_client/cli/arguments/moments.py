@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -56,8 +56,17 @@ def time_text(api: HeadwayApi, given: Given) -> str:
         given: the moment.
     """
     if isinstance(given, timedelta):
-        if api.server_version is None:
-            # The first response has the queue's time, which a sandbox lets pass faster.
-            api.version()
-        given = datetime.fromtimestamp(api.now_s(), UTC) - given
+        given = _now(api) - given
     return given.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def today(api: HeadwayApi) -> date:
+    """Return the UTC day of the queue's time."""
+    return _now(api).date()
+
+
+def _now(api: HeadwayApi) -> datetime:
+    if api.server_version is None:
+        # The first response has the queue's time, which a sandbox lets pass faster.
+        api.version()
+    return datetime.fromtimestamp(api.now_s(), UTC)

@@ -16,6 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from headway_client.cli.output.table import Table
 from headway_client.cli.output.usage.compare import comparison
 from headway_client.cli.output.usage.report import MAX_BARS, Report, days_of, month_rows
 from headway_client.cli.output.usage.tables import ended_job_rows, usage_rows
@@ -119,6 +120,104 @@ def test_the_plots_are_svg_with_bars_in_proportion() -> None:
     assert [index for index, height in enumerate(used) if height] == [2]
     widths = [float(each.attrib["width"]) for each in names.findall("rect[@class='used']")]
     assert widths[0] == pytest.approx(2 * widths[1])
+
+
+def shown(table: Table) -> list[dict[str, str]]:
+    return [dict(zip(table.headers, row, strict=True)) for row in table.rows]
+
+
+def test_the_last_row_of_a_table_is_the_total_without_quantiles() -> None:
+    first, second, total = shown(usage_rows(usage("a", None)))
+    assert (first["Owner"], second["Owner"], total["Owner"]) == ("a", "-", "(total)")
+    assert [row["Hours"] for row in (first, second, total)] == ["1.00", "2.00", "3.00"]
+    assert (total["Jobs"], total["Attempts"], total["Preemptions"], total["Lost"]) == ("6", "8", "2", "2.00")
+    assert (total["Wait p50"], total["Wait p90"]) == ("-", "-")
+    assert len(usage_rows(usage("a")).rows) == 1
+
+
+def test_the_total_of_pools_has_no_counts_as_a_job_may_be_in_several() -> None:
+    total = shown(usage_rows(usage("p", "q", by="pool"), wide=True))[-1]
+    assert {total[name] for name in ("Jobs", "Attempts", "Preemptions", "Completed", "Failed", "Reused")} == {"-"}
+    assert (total["Hours"], total["Lost"], total["Hours by Pool"]) == ("3.00", "2.00", "3.00 p")
+
+
+def test_the_total_of_days_is_of_all_names_and_days() -> None:
+    total = shown(usage_rows(usage("a", "b", step="day", period="2026-11-03")))[-1]
+    assert (total["Period"], total["Owner"], total["Hours"]) == ("(total)", "-", "3.00")
+
+
+@pytest.mark.parametrize(("costs", "total"), [((5.0, 1.25), "6.25"), ((5.0, None), "5.00"), ((None, None), "-")])
+def test_the_total_cost_is_that_of_the_rows_that_have_one(costs: tuple[float | None, ...], total: str) -> None:
+    rows = [contract_usage.row(f"n{number}", cost=cost, lostCost=cost) for number, cost in enumerate(costs)]
+    sums = decode(Usage, {**usage().document, "rows": rows, "currency": "USD", "prices": [PRICE]})
+    last = shown(usage_rows(sums))[-1]
+    assert (last["Cost (USD)"], last["Lost Cost (USD)"]) == (total, total)
+
+
+def test_a_month_has_a_total_of_each_dimension_and_its_page_too() -> None:
+    found = Report(
+        month="2026-11", sums=(usage("a", "b"), usage("p", by="pool"), usage("x", "y", by="team")), daily=None
+    )
+    assert [(row["By"], row["Name"]) for row in shown(month_rows(found)) if row["Name"] == "(total)"] == [
+        ("owner", "(total)"),
+        ("team", "(total)"),
+    ]
+    assert found.html().count("<td>(total)</td>") == 2
+
+
+@pytest.mark.parametrize(
+    ("used", "shown_hours"),
+    [
+        ({"ml.p5.48xlarge": 3600}, "8.00"),
+        ({"ml.p5.48xlarge.spot": 1800, "ml.p5.48xlarge.plan.mine": 1800, "ml.g5.xlarge": 3600}, "9.00"),
+        ({"ml.c5.xlarge": 3600}, "0.00"),
+        ({}, "0.00"),
+        ({"serverless": 3600, "ml.g5.xlarge": 3600}, "-"),
+    ],
+)
+def test_gpu_hours_are_hours_times_the_gpus_of_the_types(used: dict[str, int], shown_hours: str) -> None:
+    sums = decode(Usage, {**usage().document, "rows": [contract_usage.row("a", usedSeconds=used)]})
+    assert shown(usage_rows(sums))[0]["GPU Hours"] == shown_hours
+
+
+@pytest.mark.parametrize(
+    ("arguments", "asked"),
+    [
+        # The time of the queue is 2026-01-02.
+        ([], "from=2026-01-01&step"),
+        (["--to", "2025-11-30"], "from=2025-11-01&to=2025-11-30"),
+        (["--from", "2025-11-03"], "from=2025-11-03&step"),
+    ],
+)
+def test_usage_is_that_of_the_month_of_the_last_day_unless_the_first_one_is_given(
+    run: Run, server: ContractServer, arguments: list[str], asked: str
+) -> None:
+    assert run("usage", *arguments)[0] == 0
+    assert asked in server.received[-1].target
+
+
+def test_a_report_is_that_of_this_month_unless_one_is_given(run: Run, server: ContractServer) -> None:
+    assert json.loads(run("report", "-o", "json")[1])["month"] == "2026-01"
+    assert "from=2026-01-01&to=2026-01-31" in server.received[-1].target
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["usage", "--to", "november"], "'november' is no day: write it as 2026-11-30."),
+        (["report", "--month", "november"], "'november' is no month: write it as 2026-11."),
+    ],
+)
+def test_a_last_day_or_a_month_that_is_none_is_refused(run: Run, arguments: list[str], words: str) -> None:
+    code, _, err = run(*arguments)
+    assert (code, words in err) == (2, True)
+
+
+@pytest.mark.parametrize("command", [["usage"], ["report"]])
+def test_only_what_people_read_has_a_total(run: Run, command: list[str]) -> None:
+    assert "(total)" in run(*command)[1]
+    assert "(total)" in run(*command, "-o", "wide")[1]
+    assert "(total)" not in run(*command, "-o", "csv")[1]
 
 
 IDLE = {"idleSeconds": {"p": 2 * 3600}, "idleReservedSeconds": {"p": 1800}}

@@ -122,14 +122,17 @@ def days_of(month: str) -> tuple[str, str] | None:
     return first.isoformat(), end_of_month(first).isoformat()
 
 
-def month_rows(report: Report, *, wide: bool = False) -> Table:
+def month_rows(report: Report, *, wide: bool = False, totals: bool = True) -> Table:
     """Return the sums of a month as one table.
 
     Args:
         wide: more columns.
+        totals: as for `usage_rows`, of each dimension.
     """
     running = any(usage.running_until for usage in report.sums)
-    tables = [(usage.by, usage_rows(usage, wide=wide, running=running, idle=True)) for usage in report.sums]
+    tables = [
+        (usage.by, usage_rows(usage, wide=wide, running=running, idle=True, totals=totals)) for usage in report.sums
+    ]
     # By a tag or in an empty dimension nothing may have a price.
     longest = max((table.headers for _, table in tables), key=len)
     rows = [[by, *row, *[NONE] * (len(longest) - len(row))] for by, table in tables for row in table.rows]

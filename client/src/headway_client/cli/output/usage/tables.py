@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping
 
 from headway_client.cli.output import times, values
 from headway_client.cli.output.table import NONE, Figure, Table
+from headway_client.cli.output.usage.gpus import gpu_seconds
+from headway_client.cli.output.usage.totals import total
 from headway_client.models import EndedJob, JobDetails, Usage, UsageSum
 
 _SECONDS_PER_HOUR = 3600
@@ -51,7 +53,9 @@ def _ended_row(job: EndedJob, *, wide: bool) -> list[str]:
     return row
 
 
-def usage_rows(usage: Usage, *, wide: bool = False, running: bool | None = None, idle: bool = False) -> Table:
+def usage_rows(
+    usage: Usage, *, wide: bool = False, running: bool | None = None, idle: bool = False, totals: bool = True
+) -> Table:
     """Return sums of usage as a table.
 
     Args:
@@ -59,21 +63,31 @@ def usage_rows(usage: Usage, *, wide: bool = False, running: bool | None = None,
         wide: more columns.
         running: whether there is a column for running attempts; None if there is one if there are any.
         idle: whether there are columns on idle time, which only the sums of pools have, in any case.
+        totals: whether several rows are followed by their total, which programs would count twice.
     """
     periods, idle = usage.step != "total", idle or usage.by == "pool"
     if running is None:
         running = usage.running_until is not None
     headers = [*(["Period"] if periods else []), title(usage.by), "Jobs", "Attempts", "Preemptions"]
-    headers += [_hours_header("Hours"), _hours_header("Lost"), *([_hours_header("Running")] if running else [])]
+    headers += [_hours_header("Hours"), "GPU Hours", _hours_header("Lost")]
+    headers += [_hours_header("Running")] if running else []
     headers += [*([_hours_header("Idle")] if idle else []), *map(_duration_header, ("Wait p50", "Wait p90"))]
     if wide:
         headers += [_hours_header("Idle Reserved")] if idle else []
         headers += [*map(_duration_header, ("Run p50", "Run p90")), "Completed", "Failed", "Stopped", "Reused"]
         headers += ["Hours by Pool", "Lost Hours by Pool", "Billed Hours by Pool", "Unbilled Hours by Pool"]
-    rows = [_usage_row(usage.by, row, periods=periods, running=running, idle=idle, wide=wide) for row in usage.rows]
+
+    def cells(row: UsageSum, *, counted: bool = True) -> list[str]:
+        found = _usage_row(usage.by, row, periods=periods, running=running, idle=idle, wide=wide, counted=counted)
+        return [*found, *(cost_cells(row, wide=wide) if usage.prices else [])]
+
+    rows = [cells(row) for row in usage.rows]
+    summed = total(usage) if totals else None
+    if summed is not None:
+        # A job that had instances of several pools is one of each of them.
+        rows.append(cells(summed, counted=usage.by != "pool"))
     if usage.prices:
         headers += _cost_headers({usage.currency or ""}, wide=wide)
-        rows = [[*cells, *cost_cells(row, wide=wide)] for cells, row in zip(rows, usage.rows, strict=True)]
         if wide:
             headers.append(_PRICES)
             rows = [[*row, "; ".join(price_notes([usage]))] for row in rows]
@@ -127,12 +141,17 @@ def _cost_headers(currencies: Iterable[str], *, wide: bool) -> list[str]:
     return [f"Cost ({named})", f"Lost Cost ({named})", _UNPRICED, *([f"Lost {_UNPRICED}"] if wide else [])]
 
 
-def _usage_row(by: str, row: UsageSum, *, periods: bool, running: bool, idle: bool, wide: bool) -> list[str]:
+def _usage_row(
+    by: str, row: UsageSum, *, periods: bool, running: bool, idle: bool, wide: bool, counted: bool
+) -> list[str]:
+    def count(number: int) -> str:
+        return str(number) if counted else NONE
+
     idle_cells = [_total(each) if by == "pool" else NONE for each in (row.idle_seconds, row.idle_reserved_seconds)]
     cells = [
         *([values.optional(row.period)] if periods else []),
-        *(values.optional(row.name), str(sum(row.jobs.values())), str(row.attempts), str(row.preemptions)),
-        *(_total(row.used_seconds), _total(row.lost_seconds)),
+        *(values.optional(row.name), count(sum(row.jobs.values())), count(row.attempts), count(row.preemptions)),
+        *(_total(row.used_seconds), _gpu_hours(row.used_seconds), _total(row.lost_seconds)),
         *([_total(row.running_seconds)] if running else []),
         *(idle_cells[:1] if idle else []),
         *(times.duration(row.wait.p50_seconds), times.duration(row.wait.p90_seconds)),
@@ -141,8 +160,8 @@ def _usage_row(by: str, row: UsageSum, *, periods: bool, running: bool, idle: bo
         cells += [
             *(idle_cells[1:] if idle else []),
             *(times.duration(row.run.p50_seconds), times.duration(row.run.p90_seconds)),
-            *(str(row.jobs.get(state, 0)) for state in ("completed", "failed", "stopped")),
-            str(row.reused),
+            *(count(row.jobs.get(state, 0)) for state in ("completed", "failed", "stopped")),
+            count(row.reused),
             *map(
                 values.instance_hours,
                 (row.used_seconds, row.lost_seconds, row.billed_seconds, row.unbilled_seconds),
@@ -163,6 +182,11 @@ def hours(seconds: float) -> str:
 
 def _total(seconds: Mapping[str, int]) -> str:
     return hours(sum(seconds.values()))
+
+
+def _gpu_hours(seconds: Mapping[str, int]) -> str:
+    found = gpu_seconds(seconds)
+    return NONE if found is None else hours(found)
 
 
 def _hours_header(header: str) -> str:
