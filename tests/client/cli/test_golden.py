@@ -53,6 +53,7 @@ history -o json
 history --state failed --mine --owner arn:x --team nlp --name bert --limit 3
 history --since 2020-01-01
 history --since 2020-01-01 -o csv
+history --since 2020-01-01 --sort -lost -O name,lost,cost --name one
 history --since 2020-01-01 --until 2027-01-01T08:00Z --state completed --mine --limit 1 -o json
 usage
 usage --from 2026-11-01
@@ -263,8 +264,7 @@ history --limit 10001
 history --until 2026-11-01
 history --since yesterday
 history --since 2026-02-30
-history --since 2026-11-01 -O name
-history --since 2026-11-01 --name x
+history --since 2026-11-01 -O place
 compare done
 compare done nothing
 usage --by job --from 2026-11-01

@@ -49,7 +49,7 @@ def history(jobs: Mapping[str, dict[str, Any]], query: dict[str, list[str]]) -> 
         and (job["endedTime"] or "") >= wanted["since"]
     ]
     start = int(wanted.get("nextToken", "0"))
-    end = start + min(int(wanted["limit"]), 1)
+    end = start + min(int(wanted.get("limit", "100")), 1)
     return {
         "jobs": [ended(job) for job in chosen[start:end]],
         "nextToken": str(end) if end < len(chosen) else None,
@@ -70,6 +70,7 @@ def ended(job: Mapping[str, Any]) -> dict[str, Any]:
         "lostSeconds": HOUR_S,
         "billedSeconds": {"ml.p5.48xlarge": 3 * HOUR_S},
         "unbilledSeconds": {},
+        **{name: job[name] for name in ("lostSeconds", "cost", "currency") if name in job},
     }
 
 

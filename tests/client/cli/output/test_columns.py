@@ -183,6 +183,93 @@ def test_how_long_a_later_attempt_has_run_is_not_in_the_list(run: Run, server: C
     assert "30 min" not in run("queue", "-O", "elapsed")[1]
 
 
+@pytest.fixture
+def ended(server: ContractServer) -> None:
+    for name, lost_s, cost, day in (("sweep-1", 60, 2.0, 3), ("other", 0, None, 2), ("sweep-2", 7200, 10.5, 1)):
+        server.queue.add(
+            name, jobState="completed", endedTime=f"2026-01-0{day}T06:00:00.000Z", lostSeconds=lost_s, cost=cost,
+            currency="USD",
+        )  # fmt: skip
+
+
+SINCE = ("history", "--since", "2026-01-01")
+
+
+@pytest.mark.usefixtures("ended")
+@pytest.mark.parametrize(
+    ("order", "expected"),
+    [
+        ("name", ["other", "sweep-1", "sweep-2"]),
+        ("-lost", ["sweep-2", "sweep-1", "other"]),
+        ("cost", ["sweep-1", "sweep-2", "other"]),
+        ("-cost", ["sweep-2", "sweep-1", "other"]),
+        ("ended", ["sweep-2", "other", "sweep-1"]),
+        ("state,-name", ["sweep-2", "sweep-1", "other"]),
+    ],
+)
+def test_the_jobs_of_a_span_are_sorted_by_what_they_lost_and_cost(run: Run, order: str, expected: list[str]):
+    assert names(run(*SINCE, f"--sort={order}", "-O", "name")[1]) == expected
+    shown = json.loads(run(*SINCE, f"--sort={order}", "-o", "json")[1])
+    assert [job["jobName"] for job in shown["jobs"]] == expected
+
+
+@pytest.mark.usefixtures("ended")
+def test_the_jobs_of_a_span_have_the_chosen_columns(run: Run):
+    rows = list(csv.reader(io.StringIO(run(*SINCE, "-O", "cost,name,lost,wait", "-o", "csv")[1])))
+    assert rows == [
+        ["Cost (USD)", "Job Name", "Lost Instance Hours", "Wait (s)"],
+        ["2.00", "sweep-1", "0.02", "90"],
+        ["", "other", "0.00", "90"],
+        ["10.50", "sweep-2", "2.00", "90"],
+    ]
+
+
+@pytest.mark.usefixtures("ended")
+def test_each_column_of_a_span_has_a_header_and_a_cell(run: Run):
+    columns = ",".join(options.ENDED_NAMES)
+    rows = list(csv.reader(io.StringIO(run(*SINCE, "-O", columns, "--sort", columns, "-o", "csv")[1])))
+    assert [len(row) for row in rows] == [len(options.ENDED_NAMES)] * 4
+    assert len(set(rows[0])) == len(options.ENDED_NAMES)
+
+
+@pytest.mark.usefixtures("ended")
+@pytest.mark.parametrize(
+    ("text", "limit", "expected", "more"),
+    [
+        ("sweep", 5, ["sweep-1", "sweep-2"], False),
+        ("sweep", 2, ["sweep-1", "sweep-2"], False),
+        ("sweep", 1, ["sweep-1"], True),
+        ("Sweep", 5, [], False),
+    ],
+)
+def test_the_jobs_of_a_span_are_filtered_by_their_names(
+    run: Run, text: str, limit: int, expected: list[str], more: bool
+):
+    code, out, err = run(*SINCE, "--name", text, "--limit", str(limit), "-O", "name")
+    assert (code, names(out)) == (0, expected)
+    assert ("use --limit" in err) is more
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (
+            ["--since", "2026-01-01", "-O", "name,place"],
+            "With --since there is no column 'place'; there are name, state",
+        ),
+        (["--since", "2026-01-01", "--sort=-age"], "With --since there is no column 'age'"),
+        (["-O", "name,lost"], "Without --since there is no column 'lost'; there are name, state"),
+        (["--sort", "-cost"], "Without --since there is no column 'cost'"),
+        (["--since", "2026-01-01", "-O", "name", "-o", "json"], "--columns does not support --output json"),
+    ],
+)
+def test_columns_that_a_listing_of_ended_jobs_lacks_are_refused(
+    run: Run, server: ContractServer, words: list[str], says: str
+):
+    code, _, err = run("history", *words)
+    assert (code, says in err, server.received) == (2, True, [])
+
+
 @pytest.mark.parametrize(
     ("words", "says"),
     [

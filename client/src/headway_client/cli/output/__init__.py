@@ -12,7 +12,8 @@ from headway_client.cli.output.jobs import history_rows, job_rows, job_sentence,
 from headway_client.cli.output.policy import rehearsal_sheet
 from headway_client.cli.output.pools import pool_rows, pool_sentence
 from headway_client.cli.output.teams import team_rows
-from headway_client.cli.output.usage.tables import ended_job_rows, usage_rows
+from headway_client.cli.output.usage.ended_jobs import ended_job_rows, sorted_ended_jobs
+from headway_client.cli.output.usage.tables import usage_rows
 from headway_client.cli.output.values import output_width
 
 __all__ = [
@@ -35,6 +36,7 @@ __all__ = [
     "redrive_sentence",
     "rehearsal_sheet",
     "rogue_sentence",
+    "sorted_ended_jobs",
     "sorted_jobs",
     "team_rows",
     "usage_rows",

@@ -2,32 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 
-from headway_client.cli.output import times, values
+from headway_client.cli.output import column, times, values
 from headway_client.cli.output.arrays.details import ended_members
+from headway_client.cli.output.column import Column
 from headway_client.cli.output.table import NONE, Figure, Table
 from headway_client.job_sentences import short_why, why
 from headway_client.job_states import WAITING_STATES
 from headway_client.models import Job, RogueJob
-
-SortKey = str | float | None
-
-
-@dataclass(frozen=True, kw_only=True)
-class Column:
-    """A column.
-
-    Attributes:
-        header: the header.
-        cell: makes the cell of a job.
-        key: what jobs are sorted by; None for a missing value, which comes last.
-    """
-
-    header: str
-    cell: Callable[[Job], str]
-    key: Callable[[Job], SortKey]
 
 
 def elapsed_s(job: Job) -> int | None:
@@ -54,23 +37,7 @@ def _limit(job: Job) -> str:
     return NONE if seconds is None else Figure(times.limit(seconds), seconds)
 
 
-def _text(header: str, get: Callable[[Job], str | None]) -> Column:
-    return Column(header=header, cell=lambda job: values.optional(get(job)), key=get)
-
-
-def _count(header: str, get: Callable[[Job], int | None]) -> Column:
-    return Column(header=header, cell=lambda job: values.optional(get(job)), key=get)
-
-
-def _time(header: str, get: Callable[[Job], str | None], *, wide: bool) -> Column:
-    return Column(header=header, cell=lambda job: times.moment(get(job), wide=wide), key=get)
-
-
-def _duration(header: str, get: Callable[[Job], int | None]) -> Column:
-    return Column(header=Figure(header, f"{header} (s)"), cell=lambda job: times.duration(get(job)), key=get)
-
-
-def _owner() -> Column:
+def _owner() -> Column[Job]:
     return Column(header="Owner", cell=lambda job: values.owner(job.owner), key=lambda job: job.owner)
 
 
@@ -78,31 +45,31 @@ def _short_why(job: Job) -> str:
     return Figure(short_why(job) or NONE, why(job))
 
 
-def _columns(*, wide: bool) -> dict[str, Column]:
+def _columns(*, wide: bool) -> dict[str, Column[Job]]:
     return {
-        "name": _text("Job Name", lambda job: job.name),
-        "state": _text("State", _state),
-        "priority": _count(values.PRIORITY, lambda job: job.priority),
-        "place": _count("Place", lambda job: job.place),
+        "name": column.text("Job Name", lambda job: job.name),
+        "state": column.text("State", _state),
+        "priority": column.count(values.PRIORITY, lambda job: job.priority),
+        "place": column.count("Place", lambda job: job.place),
         "demand": Column(
             header="Demand",
             cell=lambda job: values.demand(job.demand),
             key=lambda job: sum(job.demand.values()),
         ),
-        "otherwise": _text("Otherwise", lambda job: values.other_choices(job.choices, job.alternative)),
-        "after": _text("After", lambda job: values.awaited(job.depends_on)),
+        "otherwise": column.text("Otherwise", lambda job: values.other_choices(job.choices, job.alternative)),
+        "after": column.text("After", lambda job: values.awaited(job.depends_on)),
         # The members of an array have the instances, and rows of their own.
-        "instances": _count("Instances", lambda job: None if job.array else sum(job.demand.values())),
-        "age": _duration("Age", lambda job: times.since(job.entry_time)),
+        "instances": column.count("Instances", lambda job: None if job.array else sum(job.demand.values())),
+        "age": column.duration("Age", lambda job: times.since(job.entry_time)),
         "elapsed": Column(header=Figure("Elapsed", "Elapsed (s)"), cell=elapsed, key=elapsed_s),
         "limit": Column(header=Figure("Limit", "Limit (s)"), cell=_limit, key=lambda job: job.run_limit_seconds),
-        "entered": _time("Entered", lambda job: job.entry_time, wide=wide),
-        "started": _time("Started", lambda job: job.started_time, wide=wide),
-        "ended": _time("Ended", lambda job: job.ended_time, wide=wide),
-        "wait": _duration("Wait", lambda job: times.between(job.entry_time, job.started_time or job.ended_time)),
-        "run": _duration("Run", lambda job: times.between(job.started_time, job.ended_time)),
-        "attempts": _count("Attempts", lambda job: job.attempt_count),
-        "preemptions": _count("Preemptions", lambda job: job.preemptions),
+        "entered": column.time("Entered", lambda job: job.entry_time, wide=wide),
+        "started": column.time("Started", lambda job: job.started_time, wide=wide),
+        "ended": column.time("Ended", lambda job: job.ended_time, wide=wide),
+        "wait": column.duration("Wait", lambda job: times.between(job.entry_time, job.started_time or job.ended_time)),
+        "run": column.duration("Run", lambda job: times.between(job.started_time, job.ended_time)),
+        "attempts": column.count("Attempts", lambda job: job.attempt_count),
+        "preemptions": column.count("Preemptions", lambda job: job.preemptions),
         "hours": Column(
             header=Figure("Hours", "Instance Hours"),
             cell=lambda job: values.total_hours(job.instance_seconds),
@@ -113,15 +80,15 @@ def _columns(*, wide: bool) -> dict[str, Column]:
             cell=lambda job: values.instance_hours(job.instance_seconds),
             key=lambda job: sum(job.instance_seconds.values()),
         ),
-        "team": _text("Team", lambda job: job.team),
-        "owner": _text("Owner", lambda job: job.owner) if wide else _owner(),
-        "attempt": _text("Attempt", lambda job: job.live_attempt),
+        "team": column.text("Team", lambda job: job.team),
+        "owner": column.text("Owner", lambda job: job.owner) if wide else _owner(),
+        "attempt": column.text("Attempt", lambda job: job.live_attempt),
         "members": Column(
             header="Members",
             cell=lambda job: f"{ended_members(job.array)} of {job.array.count}" if job.array else NONE,
             key=lambda job: ended_members(job.array) / job.array.count if job.array else None,
         ),
-        "comment": _text("Comment", lambda job: job.comment),
+        "comment": column.text("Comment", lambda job: job.comment),
         "why": Column(header="Why", cell=why if wide else _short_why, key=why),
     }
 
@@ -148,11 +115,11 @@ def job_table(names: Sequence[str], jobs: Iterable[Job], rogues: Iterable[RogueJ
     """
     columns = _columns(wide=wide)
     shown = [columns[name] for name in names]
-    rows = [[column.cell(job) for column in shown] for job in jobs]
+    rows = [[each.cell(job) for each in shown] for job in jobs]
     for rogue in rogues:
         cells = _rogue_cells(rogue, wide=wide)
         rows.append([cells.get(name, NONE) for name in names])
-    return Table(headers=[column.header for column in shown], rows=rows)
+    return Table(headers=[each.header for each in shown], rows=rows)
 
 
 def sorted_jobs(jobs: Sequence[Job], order: Sequence[str]) -> list[Job]:
@@ -161,15 +128,7 @@ def sorted_jobs(jobs: Sequence[Job], order: Sequence[str]) -> list[Job]:
     Args:
         order: the columns, the first decides first; a leading minus sorts in descending order.
     """
-    columns = _columns(wide=False)
-    found = list(jobs)
-    for name in reversed(order):
-        key, descending = columns[name.removeprefix("-")].key, name.startswith("-")
-        known = [job for job in found if key(job) is not None]
-        unknown = [job for job in found if key(job) is None]
-        # All values of a column are of one type.
-        found = sorted(known, key=key, reverse=descending) + unknown  # type: ignore[arg-type]
-    return found
+    return column.sorted_by(jobs, _columns(wide=False), order)
 
 
 def _rogue_cells(rogue: RogueJob, *, wide: bool) -> dict[str, str]:

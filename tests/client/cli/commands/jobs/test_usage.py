@@ -18,8 +18,9 @@ from hypothesis import strategies as st
 
 from headway_client.cli.output.table import Table
 from headway_client.cli.output.usage.compare import comparison
+from headway_client.cli.output.usage.ended_jobs import ended_job_rows
 from headway_client.cli.output.usage.report import MAX_BARS, Report, days_of, month_rows
-from headway_client.cli.output.usage.tables import ended_job_rows, usage_rows
+from headway_client.cli.output.usage.tables import usage_rows
 from headway_client.http.decode import decode
 from headway_client.models import HistoryPage, JobDetails, Usage, UsageSum
 from tests.client.command_line import Run

@@ -11,7 +11,7 @@ import click
 
 from headway_client.cli.arguments.filters import job_filters
 from headway_client.cli.arguments.moments import METAVAR, Given, Moment, time_text
-from headway_client.cli.columns import column_options, require_rows
+from headway_client.cli.columns import ENDED_NAMES, NAMES, column_options, require_known, require_rows
 from headway_client.cli.command import Command, CommonOptions, pass_common
 from headway_client.cli.context import open_api, show_rows, wants_json
 from headway_client.cli.interruption import UNCHANGED
@@ -40,7 +40,7 @@ TRACE = "trace"
 )
 @click.option("--until", type=Moment(), metavar=METAVAR, help="Only jobs that ended before; needs --since.")
 @job_filters(default_limit=DEFAULT_LIMIT)
-@column_options
+@column_options(since=ENDED_NAMES)
 @pass_common
 def history(
     common: CommonOptions,
@@ -58,12 +58,14 @@ def history(
             raise UsageError("--columns and --sort are not possible with --output trace, whose columns are fixed.")
         _export_trace(common, since, until, state, limit, filters)
         return
+    require_rows(columns, common.output)
     if since is not None or until is not None:
-        _show_span(common, since, until, state, limit, columns or sort, filters)
+        require_known((*columns, *sort), ENDED_NAMES, "With --since")
+        _show_span(common, since, until, state, limit, columns, sort, filters)
         return
     from headway_client.cli.output import history_rows, sorted_jobs
 
-    require_rows(columns, common.output)
+    require_known((*columns, *sort), NAMES, "Without --since")
     # One more than shown, to detect that there are more.
     jobs = list(open_api(common).list_jobs(states=list(state) or ENDED_STATES, limit=limit + 1, **filters))
     shown = sorted_jobs(jobs[:limit], sort)
@@ -128,6 +130,7 @@ def _show_span(
     states: Sequence[str],
     limit: int,
     columns: Sequence[str],
+    order: Sequence[str],
     filters: dict[str, Any],
 ) -> None:
     """Show the jobs that ended in a span of time.
@@ -138,20 +141,23 @@ def _show_span(
         until: when it ends.
         states: the states of the jobs.
         limit: the most jobs to show.
-        columns: the chosen columns and the order, which are not possible.
+        columns: the columns to show; empty for the usual ones.
+        order: the columns that they are sorted by.
         filters: the filters of a listing.
     """
-    from headway_client.cli.output import ended_job_rows
+    from headway_client.cli.output import ended_job_rows, sorted_ended_jobs
 
     if since is None:
         raise UsageError("--until needs --since.")
-    if columns or filters.pop("name_contains") is not None:
-        raise UsageError("--columns, --sort and --name are not possible with --since.")
+    text = filters.pop("name_contains")
     api = open_api(common)
     end = None if until is None else time_text(api, until)
-    jobs = list(api.ended_jobs(time_text(api, since), end, states=states, limit=limit + 1, **filters))
-    shown = jobs[:limit]
+    # The queue has no such filter for a span, so that any number of jobs may be read for one that matches.
+    most = limit + 1 if text is None else None
+    ended = api.ended_jobs(time_text(api, since), end, states=states, limit=most, **filters)
+    jobs = list(islice((job for job in ended if (text or "") in job.name), limit + 1))
+    shown = sorted_ended_jobs(jobs[:limit], order)
     document = {"jobs": [job.document for job in shown], "truncated": len(jobs) > len(shown)}
-    show_rows(common, document, lambda *, wide: ended_job_rows(shown, wide=wide), empty="No jobs.")
+    show_rows(common, document, lambda *, wide: ended_job_rows(shown, wide=wide, names=columns), empty="No jobs.")
     if len(jobs) > len(shown) and not wants_json(common):
         to_stderr(f"There are more jobs than the newest {limit}: use --limit to see them.")

@@ -52,7 +52,7 @@ _pause = time.sleep
     help="Also ended jobs, and training jobs that bypassed the queue.",
 )
 @job_filters(default_limit=DEFAULT_LIMIT)
-@column_options
+@column_options()
 @click.option(
     "--watch",
     is_flag=False,

@@ -1,8 +1,8 @@
-"""Format ended jobs with what they used, and sums of usage."""
+"""Format sums of usage, and costs."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from headway_client.cli.output import times, values
 from headway_client.cli.output.table import NONE, Figure, Table
@@ -13,44 +13,6 @@ from headway_client.models import EndedJob, JobDetails, Usage, UsageSum
 _SECONDS_PER_HOUR = 3600
 _UNPRICED = "Hours without Price"
 _PRICES = "Prices"
-
-
-def ended_job_rows(jobs: Iterable[EndedJob], *, wide: bool = False) -> Table:
-    """Return ended jobs as a table.
-
-    Args:
-        wide: more columns, and times in full.
-    """
-    headers = ["Job Name", "State", "Ended", *map(_duration_header, ("Wait", "Run")), "Attempts", "Preemptions"]
-    headers += [_hours_header("Hours"), _hours_header("Lost")]
-    if wide:
-        headers += ["Hours by Pool", "Billed Hours by Pool", "Entered", "Started", "Priority", "Team", "Owner"]
-    listed = list(jobs)
-    rows = [_ended_row(job, wide=wide) for job in listed]
-    if any(job.cost is not None for job in listed):
-        headers += _cost_headers({job.currency for job in listed if job.currency}, wide=wide)
-        rows = [[*row, *cost_cells(job, wide=wide)] for row, job in zip(rows, listed, strict=True)]
-        if wide:
-            # CSV has no notes.
-            headers.append(_PRICES)
-            rows = [[*row, "; ".join(price_notes([job])) or NONE] for row, job in zip(rows, listed, strict=True)]
-    return Table(headers=headers, rows=rows, note=price_notes(listed))
-
-
-def _ended_row(job: EndedJob, *, wide: bool) -> list[str]:
-    row = [
-        *(job.name, job.state, times.moment(job.ended_time, wide=wide)),
-        *(times.duration(job.wait_seconds), times.duration(job.run_seconds)),
-        *(str(job.attempt_count), str(job.preemptions), values.total_hours(job.used_seconds)),
-        hours(job.lost_seconds),
-    ]
-    if wide:
-        row += [
-            *(values.instance_hours(job.used_seconds), values.instance_hours(job.billed_seconds)),
-            *(times.moment(job.entry_time, wide=True), times.moment(job.started_time, wide=True)),
-            *(str(job.priority), values.optional(job.team), values.optional(job.owner)),
-        ]
-    return row
 
 
 def usage_rows(
@@ -69,11 +31,11 @@ def usage_rows(
     if running is None:
         running = usage.running_until is not None
     headers = [*(["Period"] if periods else []), title(usage.by), "Jobs", "Attempts", "Preemptions"]
-    headers += [_hours_header("Hours"), "GPU Hours", _hours_header("Lost")]
-    headers += [_hours_header("Running")] if running else []
-    headers += [*([_hours_header("Idle")] if idle else []), *map(_duration_header, ("Wait p50", "Wait p90"))]
+    headers += [hours_header("Hours"), "GPU Hours", hours_header("Lost")]
+    headers += [hours_header("Running")] if running else []
+    headers += [*([hours_header("Idle")] if idle else []), *map(_duration_header, ("Wait p50", "Wait p90"))]
     if wide:
-        headers += [_hours_header("Idle Reserved")] if idle else []
+        headers += [hours_header("Idle Reserved")] if idle else []
         headers += [*map(_duration_header, ("Run p50", "Run p90")), "Completed", "Failed", "Stopped", "Reused"]
         headers += ["Hours by Pool", "Lost Hours by Pool", "Billed Hours by Pool", "Unbilled Hours by Pool"]
 
@@ -87,7 +49,7 @@ def usage_rows(
         # A job that had instances of several pools is one of each of them.
         rows.append(cells(summed, counted=usage.by != "pool"))
     if usage.prices:
-        headers += _cost_headers({usage.currency or ""}, wide=wide)
+        headers += cost_headers({usage.currency or ""}, wide=wide)
         if wide:
             headers.append(_PRICES)
             rows = [[*row, "; ".join(price_notes([usage]))] for row in rows]
@@ -136,9 +98,15 @@ def price_notes(priced: Iterable[EndedJob | Usage | JobDetails]) -> list[str]:
     return sorted(lines)
 
 
-def _cost_headers(currencies: Iterable[str], *, wide: bool) -> list[str]:
-    named = ", ".join(sorted(currencies))
-    return [f"Cost ({named})", f"Lost Cost ({named})", _UNPRICED, *([f"Lost {_UNPRICED}"] if wide else [])]
+def cost_headers(currencies: Collection[str], *, wide: bool) -> list[str]:
+    """Return the headers of `cost_cells`.
+
+    Args:
+        currencies: those of the costs; none if nothing has a cost.
+        wide: as for `cost_cells`.
+    """
+    named = f" ({', '.join(sorted(currencies))})" if currencies else ""
+    return [f"Cost{named}", f"Lost Cost{named}", _UNPRICED, *([f"Lost {_UNPRICED}"] if wide else [])]
 
 
 def _usage_row(
@@ -189,7 +157,8 @@ def _gpu_hours(seconds: Mapping[str, int]) -> str:
     return NONE if found is None else hours(found)
 
 
-def _hours_header(header: str) -> str:
+def hours_header(header: str) -> str:
+    """Return the header of a column of instance hours."""
     return Figure(header, "Instance Hours" if header == "Hours" else f"{header} Instance Hours")
 
 
