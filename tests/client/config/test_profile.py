@@ -388,6 +388,20 @@ def test_missing_credentials_are_reported_with_the_fix(tmp_path: Path, monkeypat
         resolve().credentials()
 
 
+def test_the_aws_profile_of_a_flag_signs_in_place_of_all_other_credentials(profiles: Path, tmp_path: Path):
+    assert resolve().aws_profile == "ml"
+    assert resolve(aws_profile="mine").aws_profile == "mine"
+    local = resolve(profile="local", aws_profile="mine")
+    assert (local.keys, local.aws_profile) == (None, "mine")
+    with pytest.raises(NotAllowedError, match=r"profile .mine. could not be found.*--aws-profile"):
+        local.credentials()
+
+    write_state(tmp_path, endpoint="http://127.0.0.1:4566/v1", aws_endpoint="http://127.0.0.1:4566", region="eu-west-1")
+    sandbox = resolve(profile="sandbox", folder=tmp_path, aws_profile="mine")
+    # A caller of one's own in a sandbox has its AWS, too.
+    assert (sandbox.keys, sandbox.aws_endpoint) == (None, "http://127.0.0.1:4566")
+
+
 # ------------------------------------------------------------------------------------------------ the way to AWS itself
 
 

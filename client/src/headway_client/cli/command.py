@@ -22,12 +22,14 @@ class CommonOptions:
         endpoint: the URL of the queue's API; None if not given.
         profile: the name of a profile; None if not given.
         region: the API's AWS region; None if not given.
+        aws_profile: the name of a profile of the AWS command line; None if not given.
         output: one of `OUTPUTS`, or another format that the command has.
     """
 
     endpoint: str | None = None
     profile: str | None = None
     region: str | None = None
+    aws_profile: str | None = None
     output: str = "table"
 
 
@@ -44,6 +46,7 @@ def common_options(*, hidden: bool = False, formats: Mapping[str, str] = Mapping
         _common("--endpoint", metavar="URL", help="The queue's API, with its stage."),
         _common("--profile", metavar="NAME", help="A profile of the profile file, or `sandbox`."),
         _common("--region", metavar="REGION", help="The API's AWS region (HEADWAY_REGION)."),
+        _common("--aws-profile", metavar="NAME", help="The AWS profile whose credentials sign (AWS_PROFILE)."),
         _common(
             "--output",
             "-o",

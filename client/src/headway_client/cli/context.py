@@ -48,12 +48,19 @@ class _MakeRows(Protocol[_Row_contra]):
 
 def connection(common: CommonOptions) -> Connection:
     """Resolve the connection from flags, environment and profile, and print a note about implicit choices."""
-    from headway_client.config.profile import resolve_connection
-
-    found = resolve_connection(endpoint=common.endpoint, profile=common.profile, region=common.region)
+    found = resolved(common)
     if found.note is not None:
         to_stderr(found.note)
     return found
+
+
+def resolved(common: CommonOptions) -> Connection:
+    """Resolve the connection from flags, environment and profile."""
+    from headway_client.config.profile import resolve_connection
+
+    return resolve_connection(
+        endpoint=common.endpoint, profile=common.profile, region=common.region, aws_profile=common.aws_profile
+    )
 
 
 def open_api(common: CommonOptions) -> HeadwayApi:

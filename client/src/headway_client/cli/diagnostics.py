@@ -7,7 +7,7 @@ import os
 import platform
 import socket
 import ssl
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -21,7 +21,6 @@ from requests.utils import get_environ_proxies, select_proxy
 
 from headway_client.cli.exit_codes import EXIT_NOT_REACHABLE, EXIT_OK, exit_code_of
 from headway_client.config.loopback import is_loopback
-from headway_client.config.profile import Connection, resolve_connection
 from headway_client.errors import ClientError
 from headway_client.http import transport
 from headway_client.http.api import HeadwayApi
@@ -30,6 +29,7 @@ from headway_client.version import __version__
 
 if TYPE_CHECKING:
     from headway_client.config.credentials_source import CredentialsSource
+    from headway_client.config.profile import Connection
 
 CONNECT_TIMEOUT_S = 5.0
 
@@ -67,20 +67,18 @@ class Finding:
     exit_code: int = EXIT_OK
 
 
-def examine(*, endpoint: str | None, profile: str | None, region: str | None) -> Iterator[Finding]:
+def examine(resolve: Callable[[], Connection]) -> Iterator[Finding]:
     """Check each step of the connection to the queue.
 
     Args:
-        endpoint: the endpoint from a flag.
-        profile: the profile from a flag.
-        region: the region from a flag.
+        resolve: resolves the connection.
 
     Yields:
         The findings in order.
     """
     yield Finding(check="client", result="ok", message=f"headway {__version__}, Python {platform.python_version()}")
     try:
-        connection = resolve_connection(endpoint=endpoint, profile=profile, region=region)
+        connection = resolve()
     except ClientError as error:
         yield _failed("endpoint", error)
         return

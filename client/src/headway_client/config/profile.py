@@ -151,6 +151,7 @@ def resolve_connection(
     endpoint: str | None = None,
     profile: str | None = None,
     region: str | None = None,
+    aws_profile: str | None = None,
     fallback_region: str | None = None,
     environment: Mapping[str, str] | None = None,
     folder: Path | None = None,
@@ -161,6 +162,7 @@ def resolve_connection(
         endpoint: the endpoint from a flag.
         profile: the profile from a flag.
         region: the region from a flag.
+        aws_profile: the AWS profile from a flag, whose credentials sign in place of all others.
         fallback_region: the region if no other is configured.
         environment: environment variables; those of the process by default.
         folder: the folder from which a sandbox is searched; the current folder by default.
@@ -182,8 +184,8 @@ def resolve_connection(
     if not explicit and chosen.endpoint is None:
         raise UsageError(_no_endpoint(chosen), code="NoEndpoint")
     url = _checked_endpoint(explicit or str(chosen.endpoint), chosen.source if not explicit else "")
-    keys = chosen.keys if is_loopback(url) else None
-    if chosen.keys is not None and keys is None and not explicit:
+    is_sandbox = chosen.keys is not None and is_loopback(url)
+    if chosen.keys is not None and not is_sandbox and not explicit:
         raise ProfileError(
             f"{chosen.source} has an AWS key in plain text, which is accepted only for a sandbox on this machine, not "
             f"for {url}. Remove aws_access_key_id and aws_secret_access_key there, and set aws_profile."
@@ -197,14 +199,14 @@ def resolve_connection(
             (region, *(reversed(regions) if wins else regions)),
             (chosen.region, env.get("AWS_REGION"), env.get("AWS_DEFAULT_REGION"), fallback_region),
         ),
-        aws_profile=chosen.aws_profile,
+        aws_profile=aws_profile or chosen.aws_profile,
         # A profile's API id is for the profile's endpoint only.
         api_id=chosen.api_id if wins and not endpoint else api_ids[0] or api_ids[1],
-        keys=keys,
+        keys=chosen.keys if is_sandbox and aws_profile is None else None,
         note=note,
         source="--endpoint" if endpoint else "HEADWAY_ENDPOINT" if explicit else chosen.source,
         # The same is true of a sandbox's AWS endpoint and dummy keys.
-        aws_endpoint=chosen.aws_endpoint if keys is not None else None,
+        aws_endpoint=chosen.aws_endpoint if is_sandbox else None,
     )
 
 
@@ -368,8 +370,8 @@ def _aws_credentials(aws_profile: str | None) -> CredentialsSource:
         raise _unusable(error) from error
     if found is None:
         raise NotAllowedError(
-            "There are no AWS credentials for signing. Set AWS_PROFILE (or `aws_profile` in the profile), or run "
-            "`aws configure sso`.",
+            "There are no AWS credentials for signing. Give --aws-profile, set AWS_PROFILE (or `aws_profile` in the "
+            "profile), or run `aws configure sso`.",
             code="NoCredentials",
         )
     return found
@@ -377,5 +379,7 @@ def _aws_credentials(aws_profile: str | None) -> CredentialsSource:
 
 def _unusable(error: Exception) -> NotAllowedError:
     return NotAllowedError(
-        f"The AWS credentials can't be used: {error} Check `aws_profile` and ~/.aws/config.", code="NoCredentials"
+        f"The AWS credentials can't be used: {error} Check --aws-profile, AWS_PROFILE, `aws_profile` in the profile, "
+        "and ~/.aws/config.",
+        code="NoCredentials",
     )

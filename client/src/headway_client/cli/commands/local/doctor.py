@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import click
 
 from headway.sanitize import strip_control_characters
 from headway_client.cli.command import Command, CommonOptions, pass_common
-from headway_client.cli.context import colour, show_rows, worst
+from headway_client.cli.context import colour, resolved, show_rows, worst
 from headway_client.cli.interruption import UNCHANGED
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ def doctor(common: CommonOptions) -> int:
     from headway_client.cli.diagnostics import examine
 
     findings = []
-    for finding in examine(endpoint=common.endpoint, profile=common.profile, region=common.region):
+    for finding in examine(partial(resolved, common)):
         findings.append(finding)
         if common.output in {"table", "wide"}:
             print(_lines(finding), flush=True)
