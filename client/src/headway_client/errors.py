@@ -53,7 +53,7 @@ class ProfileError(UsageError):
 
 
 class RequestFileError(UsageError):
-    """A file with a request or a configuration is not valid JSON; the message says where."""
+    """A file with a request or a configuration is not valid JSON or YAML; the message says where."""
 
     default_code = "BadFile"
 

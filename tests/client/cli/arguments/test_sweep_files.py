@@ -12,7 +12,8 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from headway_client.cli.arguments.sweep_files import MAX_SWEEP_BYTES, read_sweep
+from headway_client.cli.arguments.input_files import MAX_YAML_BYTES
+from headway_client.cli.arguments.sweep_files import read_sweep
 from headway_client.cli.arguments.yaml_documents import MAX_DEPTH, Place, YamlDocument, parse_yaml
 from headway_client.errors import RequestFileError
 
@@ -85,20 +86,29 @@ def test_names_are_text_as_they_are_written(path: Path) -> None:
     ("text", "said"),
     [
         ("", "sweep.yaml is empty."),
-        ("grid:\n\tlr: [1]\n", "sweep.yaml is not YAML: line 2 has a tab; use spaces."),
-        ("grid:\n  lr: [1]\n \tb: [2]\n", "sweep.yaml is not YAML: line 3 has a tab; use spaces."),
+        ("grid:\n\tlr: [1]\n", "sweep.yaml is not YAML: line 2, column 1 has a tab; use spaces."),
+        ("grid:\n  lr: [1]\n \tb: [2]\n", "sweep.yaml is not YAML: line 3, column 2 has a tab; use spaces."),
         ("grid: {lr: [1, 2}\n", "sweep.yaml is not YAML: line 1, column 17: "),
-        ("grid:\n  lr: [1]\n  lr: [2]\n", 'sweep.yaml, line 3 has the key "lr" again, as line 2 has; keep one.'),
-        ('{"grid": {"a": [1]},\n "grid": {}}', 'sweep.yaml, line 2 has the key "grid" again, as line 1 has; keep one.'),
-        ("grid: &a\n  lr: *a\n", "sweep.yaml, line 2 has the alias *a; write the value itself."),
-        ("grid:\n  a: &x [1]\n  b: *x\n", "sweep.yaml, line 3 has the alias *x; write the value itself."),
-        ("grid: !!python/object:os.system {}\n", "sweep.yaml, line 1 has the tag "),
-        ("grid:\n  lr: [!!str 1]\n", "sweep.yaml, line 2 has the tag "),
-        ("grid:\n  [1, 2]: 3\n", "sweep.yaml, line 2 has a list or a mapping as a key; use text."),
-        ("grid: {}\n---\ngrid: {}\n", "sweep.yaml, line 2 begins a second document; keep one."),
-        ("grid:\n  lr: ['\x01']\n", "sweep.yaml is not YAML: line 2 has a control character; remove it."),
-        (f"grid: {'[' * 500_000}", f"sweep.yaml, line 1 is nested too deeply; use up to {MAX_DEPTH} levels."),
-        (f"# {'x' * MAX_SWEEP_BYTES}", "sweep.yaml is larger than 1,000,000 bytes, the limit for a sweep."),
+        (
+            "grid:\n  lr: [1]\n  lr: [2]\n",
+            'sweep.yaml, line 3, column 3 has the key "lr" again, as line 2 has; keep one.',
+        ),
+        (
+            '{"grid": {"a": [1]},\n "grid": {}}',
+            'sweep.yaml, line 2, column 2 has the key "grid" again, as line 1 has; keep one.',
+        ),
+        ("grid: &a\n  lr: *a\n", "sweep.yaml, line 2, column 7 has the alias *a; write the value itself."),
+        ("grid:\n  a: &x [1]\n  b: *x\n", "sweep.yaml, line 3, column 6 has the alias *x; write the value itself."),
+        ("grid: !!python/object:os.system {}\n", "sweep.yaml, line 1, column 7 has the tag "),
+        ("grid:\n  lr: [!!str 1]\n", "sweep.yaml, line 2, column 8 has the tag "),
+        ("grid:\n  [1, 2]: 3\n", "sweep.yaml, line 2, column 3 has a list or a mapping as a key; use text."),
+        ("grid: {}\n---\ngrid: {}\n", "sweep.yaml, line 2, column 1 begins a second document; keep one."),
+        ("grid:\n  lr: ['\x01']\n", "sweep.yaml is not YAML: line 2, column 9 has a control character; remove it."),
+        (
+            f"grid: {'[' * 500_000}",
+            f"sweep.yaml, line 1, column 26 is nested too deeply; use up to {MAX_DEPTH} levels.",
+        ),
+        (f"# {'x' * MAX_YAML_BYTES}", "sweep.yaml is larger than 1,000,000 bytes, the limit for a sweep."),
     ],
 )
 def test_a_file_that_is_no_document_is_refused_with_its_line(path: Path, text: str, said: str) -> None:

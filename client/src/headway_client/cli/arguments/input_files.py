@@ -1,4 +1,4 @@
-"""Read JSON documents from files or standard input."""
+"""Read documents of JSON or YAML from files or standard input: what begins with a brace or a bracket is JSON."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from headway_client import json_text
+from headway_client.cli.arguments.yaml_documents import parse_json_like
 from headway_client.errors import RequestFileError
 
 STANDARD_INPUT = "-"
@@ -21,30 +22,33 @@ _SPACES = re.compile(r"[ \t\n\r]*")
 MAX_FILE_BYTES = 10_000_000
 """API Gateway's maximum for a request is 10 MB; the queue itself checks its own, lower limit."""
 
+MAX_YAML_BYTES = 1_000_000
+"""YAML takes more time and memory than JSON: the place of each value is kept."""
+
 
 def read_object(source: str) -> dict[str, Any]:
-    """Read one JSON object from a file, or from standard input for ``-``.
+    """Read one object of JSON or YAML from a file, or from standard input for ``-``.
 
     Raises:
-        RequestFileError: it can't be read, or is not a JSON object; the message has line and column.
+        RequestFileError: it can't be read, or is not an object; the message has line and column.
     """
     name = name_of(source)
-    values = list(_values(read_text(source), name))
+    values = [value for value, _ in _values_at(read_text(source), name)]
     if len(values) != 1 or not isinstance(values[0], dict):
         kind = _kind(values[0]) if len(values) == 1 else f"{len(values)} values"
-        raise RequestFileError(f"{name} has to contain one JSON object, {{...}}, not {kind}.")
+        raise RequestFileError(f"{name} has to contain one object of JSON or YAML, not {kind}.")
     return values[0]
 
 
 def read_object_or_text(source: str) -> dict[str, Any]:
-    """Read one JSON object from a file, or from the argument itself if that begins with a brace.
+    """Read one object of JSON or YAML from a file, or of JSON from the argument itself if that begins with a brace.
 
     Raises:
         RequestFileError: as `read_object`.
     """
     if not source.lstrip().startswith("{"):
         return read_object(source)
-    (value, *more) = _values(source, "the argument")
+    (value, *more) = [value for value, _ in _json_values_at(source, "the argument")]
     if more:
         raise RequestFileError(f"The argument has to contain one JSON object, {{...}}, not {1 + len(more)} values.")
     return dict(value)
@@ -52,7 +56,7 @@ def read_object_or_text(source: str) -> dict[str, Any]:
 
 @dataclass(frozen=True, kw_only=True)
 class Located:
-    """A JSON object and where it begins.
+    """An object and where it begins.
 
     Attributes:
         value: the object.
@@ -64,28 +68,26 @@ class Located:
 
 
 def read_objects(source: str) -> list[Located]:
-    """Read JSON objects from a file, or from standard input for ``-``: one, one per line, or a list of them.
+    """Read objects from a file, or from standard input for ``-``: one, several one after the other, or a list of them.
+
+    In JSON, that is usually one per line; in YAML, several documents.
 
     Raises:
         RequestFileError: it can't be read, or contains something else; the message says where.
     """
     name = name_of(source)
-    text = read_text(source)
     objects: list[Located] = []
-    line, counted = 1, 0
-    for value, position in _values_at(text, name):
-        # Only on from the value before: a file may have a million.
-        line, counted = line + text.count("\n", counted, position), position
+    for value, line in _values_at(read_text(source), name):
         if isinstance(value, list):
             items = [(item, f"{name}, item {number}") for number, item in enumerate(value, 1)]
         else:
             items = [(value, f"{name}, line {line}")]
         for item, place in items:
             if not isinstance(item, dict):
-                raise RequestFileError(f"{name} has to contain JSON objects, {{...}}, not {_kind(item)}.")
+                raise RequestFileError(f"{name} has to contain objects of JSON or YAML, not {_kind(item)}.")
             objects.append(Located(value=item, place=place))
     if not objects:
-        raise RequestFileError(f"{name} contains no JSON object.")
+        raise RequestFileError(f"{name} contains no object.")
     return objects
 
 
@@ -94,22 +96,29 @@ def name_of(source: str) -> str:
     return "standard input" if source == STANDARD_INPUT else source
 
 
-def _values(text: str, name: str) -> Iterator[Any]:
-    """Yield the consecutive JSON values in a text."""
-    return (value for value, _ in _values_at(text, name))
-
-
 def _values_at(text: str, name: str) -> Iterator[tuple[Any, int]]:
-    """Yield the consecutive JSON values in a text, each with the position of its first character."""
+    """Yield the consecutive values of JSON or YAML in a text, each with its line."""
+    begin = _after_spaces(text, 0)
+    if text[begin : begin + 1] in {"{", "["}:
+        yield from _json_values_at(text, name)
+        return
+    if len(text.encode()) > MAX_YAML_BYTES:
+        raise RequestFileError(f"{name} is larger than {MAX_YAML_BYTES:,} bytes, the limit for YAML; use JSON.")
+    yield from ((document.value, document.place.line) for document in parse_json_like(text, name))
+
+
+def _json_values_at(text: str, name: str) -> Iterator[tuple[Any, int]]:
+    """Yield the consecutive JSON values in a text, each with its line."""
     decoder = json.JSONDecoder(object_pairs_hook=_refuse_repeated, parse_constant=_refuse_constant)
     position = _after_spaces(text, 0)
+    line, counted = 1, 0
     try:
-        # For an empty text the decoder raises the error.
-        while position < len(text) or not text.strip():
-            start = position
-            value, position = decoder.raw_decode(text, start)
+        while position < len(text):
+            # Only on from the value before: a file may have a million.
+            line, counted = line + text.count("\n", counted, position), position
+            value, position = decoder.raw_decode(text, position)
             json_text.require_depth(value)
-            yield value, start
+            yield value, line
             position = _after_spaces(text, position)
     except json.JSONDecodeError as error:
         raise RequestFileError(

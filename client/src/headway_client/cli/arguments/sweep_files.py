@@ -7,8 +7,6 @@ from headway_client.cli.arguments import input_files
 from headway_client.cli.arguments.yaml_documents import parse_yaml
 from headway_client.errors import FieldMessage, RequestFileError
 
-MAX_SWEEP_BYTES = 1_000_000
-
 MAX_LISTED_PROBLEMS = 25
 
 
@@ -22,7 +20,7 @@ def read_sweep(source: str) -> Sweep:
         name, text = "The argument", source
     else:
         name = input_files.name_of(source)
-        text = input_files.read_text(source, max_bytes=MAX_SWEEP_BYTES, of="a sweep")
+        text = input_files.read_text(source, max_bytes=input_files.MAX_YAML_BYTES, of="a sweep")
     document = parse_yaml(text, name)
     try:
         return Sweep.parse(document.value)

@@ -1,4 +1,4 @@
-"""Read a YAML document with the line of each of its values.
+"""Read YAML documents with the line of each of their values.
 
 Values are those of YAML 1.2, of which JSON is a part: ``1e-4`` is a number, and ``no`` and ``2026-01-01`` are text,
 unlike in PyYAML's own reading of YAML 1.1. Only the events of its parser are used, so that no tag creates an object, no
@@ -8,6 +8,7 @@ alias repeats a part, and no nesting exhausts the stack.
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -89,25 +90,46 @@ def parse_yaml(text: str, name: str) -> YamlDocument:
         name: of the file, for messages.
 
     Raises:
-        RequestFileError: it is not one YAML document of mappings, lists and values; the message has the line.
+        RequestFileError: it is not one YAML document of mappings, lists and values; the message has the line and the
+            column.
     """
+    (document,) = _parse(text, _Reading(name, one=True, as_json=False))
+    return document
+
+
+def parse_json_like(text: str, name: str) -> list[YamlDocument]:
+    """Read YAML documents of what JSON has, too: without infinity and what is not a number.
+
+    Args:
+        text: the documents.
+        name: of the file, for messages.
+
+    Raises:
+        RequestFileError: as `parse_yaml`.
+    """
+    return _parse(text, _Reading(name, one=False, as_json=True))
+
+
+def _parse(text: str, reading: _Reading) -> list[YamlDocument]:
     import yaml
 
     if _is_json(text):
         # YAML is not indented with tabs, and JSON has none in its texts. YAML does not write a character as two.
         text = _SURROGATES.sub(lambda found: found[1] + json.loads(f'"{found[2]}"'), text.replace("\t", " "))
-    reading = _Reading(name)
     try:
         for event in yaml.parse(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
             reading.add(event)
     except yaml.MarkedYAMLError as error:
-        raise RequestFileError(f"{name} is not YAML: {_syntax(error, text)}.") from error
+        raise RequestFileError(f"{reading.name} is not YAML: {_syntax(error, text)}.") from error
     except yaml.reader.ReaderError as error:
         line = text.count("\n", 0, error.position) + 1
-        raise RequestFileError(f"{name} is not YAML: line {line} has a control character; remove it.") from error
+        column = error.position - text.rfind("\n", 0, error.position)
+        raise RequestFileError(
+            f"{reading.name} is not YAML: line {line}, column {column} has a control character; remove it."
+        ) from error
     if not reading.found:
-        raise RequestFileError(f"{name} is empty.")
-    return YamlDocument(value=reading.found[0], place=reading.place)
+        raise RequestFileError(f"{reading.name} is empty.")
+    return reading.found
 
 
 def _ends(path: str) -> Iterator[int]:
@@ -141,77 +163,98 @@ class _Open:
 
 
 class _Reading:
-    """Builds the document from the parser's events."""
+    """Builds the documents from the parser's events.
 
-    def __init__(self, name: str) -> None:
-        self._name = name
+    Args:
+        name: of the file, for messages.
+        one: whether a second document is refused.
+        as_json: whether numbers are refused that JSON does not have.
+
+    Attributes:
+        found: the documents.
+    """
+
+    def __init__(self, name: str, *, one: bool, as_json: bool) -> None:
+        self.name = name
+        self._one = one
+        self._as_json = as_json
         self._open: list[_Open] = []
-        self.found: list[Any] = []
-        self.place = Place(line=1)
+        self._place = Place(line=1)
+        self.found: list[YamlDocument] = []
 
     def add(self, event: yaml.Event) -> None:
         import yaml
 
-        line = event.start_mark.line + 1 if event.start_mark else 1
         match event:
-            case yaml.DocumentStartEvent() if self.found:
-                raise self._wrong(line, "begins a second document; keep one")
+            case yaml.DocumentStartEvent() if self.found and self._one:
+                raise self._wrong(event, "begins a second document; keep one")
             case yaml.AliasEvent():
-                raise self._wrong(line, f"has the alias *{event.anchor}; write the value itself")
+                raise self._wrong(event, f"has the alias *{event.anchor}; write the value itself")
             case yaml.ScalarEvent():
-                self._refuse_tag(event.tag, line)
-                self._add_scalar(event, line)
+                self._refuse_tag(event)
+                self._add_scalar(event)
             case yaml.MappingStartEvent() | yaml.SequenceStartEvent():
-                self._refuse_tag(event.tag, line)
-                self._begin({} if isinstance(event, yaml.MappingStartEvent) else [], line)
+                self._refuse_tag(event)
+                self._begin({} if isinstance(event, yaml.MappingStartEvent) else [], event)
             case yaml.MappingEndEvent() | yaml.SequenceEndEvent():
                 self._add(self._open.pop().value)
             case _:
                 pass
 
-    def _add_scalar(self, event: yaml.ScalarEvent, line: int) -> None:
+    def _add_scalar(self, event: yaml.ScalarEvent) -> None:
+        line = _line(event)
         inner = self._open[-1] if self._open else None
         text = event.value
         if inner is None or isinstance(inner.value, list) or inner.key is not None:
             self._next_place(line)
             # Only plain scalars are anything but text; the two parsers give their style as "" and as None.
-            self._add(text if event.style else _plain(text))
+            value = text if event.style else plain_value(text)
+            if self._as_json and isinstance(value, float) and not math.isfinite(value):
+                raise self._wrong(event, f"has {text}, which is not a number in JSON")
+            self._add(value)
             return
         if text in inner.value:
             first = inner.key_lines[text]
-            raise self._wrong(line, f'has the key "{text}" again, as line {first} has; keep one')
+            raise self._wrong(event, f'has the key "{text}" again, as line {first} has; keep one')
         inner.key = text
         inner.key_lines[text] = line
 
-    def _begin(self, value: dict[str, Any] | list[Any], line: int) -> None:
+    def _begin(self, value: dict[str, Any] | list[Any], event: yaml.Event) -> None:
         inner = self._open[-1] if self._open else None
         if inner is not None and isinstance(inner.value, dict) and inner.key is None:
-            raise self._wrong(line, "has a list or a mapping as a key; use text")
+            raise self._wrong(event, "has a list or a mapping as a key; use text")
         if len(self._open) >= MAX_DEPTH:
-            raise self._wrong(line, f"is nested too deeply; use up to {MAX_DEPTH} levels")
-        self._open.append(_Open(value, self._next_place(line)))
+            raise self._wrong(event, f"is nested too deeply; use up to {MAX_DEPTH} levels")
+        self._open.append(_Open(value, self._next_place(_line(event))))
 
     def _add(self, value: object) -> None:
         if self._open:
             self._open[-1].add(value)
         else:
-            self.found.append(value)
+            self.found.append(YamlDocument(value=value, place=self._place))
 
     def _next_place(self, line: int) -> Place:
         if self._open:
             return self._open[-1].next_place(line)
-        self.place = Place(line=line)
-        return self.place
+        self._place = Place(line=line)
+        return self._place
 
-    def _refuse_tag(self, tag: str | None, line: int) -> None:
+    def _refuse_tag(self, event: yaml.NodeEvent) -> None:
+        tag = getattr(event, "tag", None)
         if tag is not None:
-            raise self._wrong(line, f"has the tag {tag}; remove it")
+            raise self._wrong(event, f"has the tag {tag}; remove it")
 
-    def _wrong(self, line: int, what: str) -> RequestFileError:
-        return RequestFileError(f"{self._name}, line {line} {what}.")
+    def _wrong(self, event: yaml.Event, what: str) -> RequestFileError:
+        column = event.start_mark.column + 1 if event.start_mark else 1
+        return RequestFileError(f"{self.name}, line {_line(event)}, column {column} {what}.")
 
 
-def _plain(text: str) -> str | int | float | bool | None:
+def _line(event: yaml.Event) -> int:
+    return event.start_mark.line + 1 if event.start_mark else 1
+
+
+def plain_value(text: str) -> str | int | float | bool | None:
+    """Return what a text without quotes is: a word or a number of YAML 1.2, or the text itself."""
     if text in _WORDS:
         return _WORDS[text]
     if len(text) <= _MAX_DIGITS and _INTEGER.fullmatch(text):
@@ -236,5 +279,6 @@ def _syntax(error: yaml.MarkedYAMLError, text: str) -> str:
     line = "".join(text.split("\n")[mark.line : mark.line + 1])
     indent = line[: len(line) - len(line.lstrip())]
     if "\t" in indent or line[mark.column : mark.column + 1] == "\t":
-        return f"line {mark.line + 1} has a tab; use spaces"
+        column = len(line) - len(line.lstrip(" ")) + 1
+        return f"line {mark.line + 1}, column {column} has a tab; use spaces"
     return f"line {mark.line + 1}, column {mark.column + 1}: {error.problem}"

@@ -194,6 +194,7 @@ DECODERS = (
         name="client JSON lines",
         inputs=st.one_of(
             files([f"{json.dumps(request())}\n{json.dumps(request('b'))}\n", "{}\n{}\n[]"]),
+            files([*_YAML, "a: 1\n---\n- b: {c: [.inf]}\n"]),
             json_texts([[request(), request("b")]]),
             st.sampled_from(_MANY),
         ),

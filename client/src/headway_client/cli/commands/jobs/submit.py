@@ -47,7 +47,7 @@ _AGAIN = " Submit the same again to continue: what the queue already has is not 
     nargs=-1,
     required=True,
     type=FILE,
-    help="Requests as JSON with boto3's parameter names: one, one per line, or a list; - is standard input.",
+    help="Requests as JSON or YAML with boto3's parameter names: one, several, or a list; - is standard input.",
 )
 @click.option(
     "--set",

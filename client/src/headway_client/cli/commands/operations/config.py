@@ -46,7 +46,10 @@ def config_show(common: CommonOptions) -> None:
 
 @config.command("set")
 @click.argument(
-    "file", metavar="FILE", type=FILE, help="The document as JSON, as `headway config show` prints it; - is stdin."
+    "file",
+    metavar="FILE",
+    type=FILE,
+    help="The document as JSON, as `headway config show` prints it, or as YAML; - is stdin.",
 )
 @click.option(
     "--if-version",

@@ -23,7 +23,7 @@ from headway_client.cli.simulator import input_errors, load_simulator
 from headway_client.errors import ClientError, FieldMessage, RefusedError, UsageError
 from headway_client.install_hint import install_command
 
-_DOCUMENT = click.argument("file", metavar="FILE", type=FILE, help="The document as JSON; - is standard input.")
+_DOCUMENT = click.argument("file", metavar="FILE", type=FILE, help="The document as JSON or YAML; - is standard input.")
 
 
 policy = Group("policy", help="Try out pools and rules before they are set.")
