@@ -124,5 +124,5 @@ def require_rows(columns: Sequence[str], output: str) -> None:
     Raises:
         UsageError: it has none.
     """
-    if columns and output == "json":
-        raise UsageError("--columns does not support --output json, which has all members of each job.")
+    if columns and output not in {"table", "wide", "csv"}:
+        raise UsageError(f"--columns does not support --output {output}, which has no columns.")

@@ -11,7 +11,7 @@ import click
 
 from headway_client.cli import interruption
 
-OUTPUTS = ("table", "wide", "json", "csv")
+OUTPUTS = ("table", "wide", "name", "json", "yaml", "csv")
 
 
 @dataclass
@@ -24,6 +24,7 @@ class CommonOptions:
         region: the API's AWS region; None if not given.
         aws_profile: the name of a profile of the AWS command line; None if not given.
         output: one of `OUTPUTS`, or another format that the command has.
+        headers: whether lists have headers; False for the rows only.
     """
 
     endpoint: str | None = None
@@ -31,6 +32,17 @@ class CommonOptions:
     region: str | None = None
     aws_profile: str | None = None
     output: str = "table"
+    headers: bool = True
+
+    @property
+    def for_people(self) -> bool:
+        """Whether the output is for people: tables and sentences."""
+        return self.output in {"table", "wide"}
+
+    @property
+    def is_document(self) -> bool:
+        """Whether the output is the whole document of the API."""
+        return self.output in {"json", "yaml"}
 
 
 def common_options(*, hidden: bool = False, formats: Mapping[str, str] = MappingProxyType({})) -> list[click.Parameter]:
@@ -40,7 +52,10 @@ def common_options(*, hidden: bool = False, formats: Mapping[str, str] = Mapping
         hidden: omit them from the help, as for a group, whose commands list them.
         formats: formats of the output that other commands do not have, with what they are for.
     """
-    help_text = "table (default); wide: more columns, nothing truncated; json: also for errors; csv: for lists"
+    help_text = (
+        "table (default); wide: more columns, nothing truncated; name: a job's name in each line; json, yaml: also for "
+        "errors; csv: for lists"
+    )
     more = "".join(f"; {name}: {meaning}" for name, meaning in formats.items())
     options = [
         _common("--endpoint", metavar="URL", help="The queue's API, with its stage."),
@@ -53,6 +68,9 @@ def common_options(*, hidden: bool = False, formats: Mapping[str, str] = Mapping
             type=click.Choice((*OUTPUTS, *formats)),
             help=f"{help_text}{more}.",
         ),
+        _common(
+            "--no-headers", "headers", is_flag=True, flag_value=False, default=None, help="Only the rows of lists."
+        ),
     ]
     for option in options:
         option.hidden = hidden
@@ -63,7 +81,7 @@ def _common(*names: str, **attributes: Any) -> click.Option:
     return click.Option(names, expose_value=False, callback=_keep, **attributes)
 
 
-def _keep(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
+def _keep(ctx: click.Context, param: click.Parameter, value: object) -> None:
     # The options are allowed before and after the command; those after it are parsed later and take precedence.
     if value is not None and param.name is not None:
         setattr(ctx.find_root().ensure_object(CommonOptions), param.name, value)
@@ -74,6 +92,7 @@ class Command(click.Command):
 
     Args:
         rows: whether its output is available as CSV.
+        names: whether its output is available as the names of jobs.
         formats: see `common_options`.
         interrupted: what is true if Ctrl-C interrupts it, unless a part of it says more.
     """
@@ -82,6 +101,7 @@ class Command(click.Command):
         self,
         *args: Any,
         rows: bool = False,
+        names: bool = False,
         formats: Mapping[str, str] = MappingProxyType({}),
         interrupted: str = interruption.DEFAULT,
         **attributes: Any,
@@ -90,12 +110,13 @@ class Command(click.Command):
         self._interrupted = interrupted
         self.params += common_options(formats=formats)
         self.short_help = _first_line(self.help)
-        self._rows = rows
+        self._lacks = {"csv": not rows, "name": not names}
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command, unless it does not support the requested output format."""
-        if ctx.ensure_object(CommonOptions).output == "csv" and not self._rows:
-            raise click.UsageError("This command does not support --output csv; use --output json.", ctx)
+        output = ctx.ensure_object(CommonOptions).output
+        if self._lacks.get(output):
+            raise click.UsageError(f"This command does not support --output {output}; use --output json.", ctx)
         with interruption.if_interrupted(self._interrupted):
             return super().invoke(ctx)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from headway.sanitize import strip_control_characters
 from headway_client.cli.confirmation import confirm
-from headway_client.cli.context import show_json, wants_json
+from headway_client.cli.context import show_document
 from headway_client.errors import ClientError, RefusedError
 from headway_client.text import to_stderr
 
@@ -46,9 +46,9 @@ def show_effects(common: CommonOptions, effects: ConfigurationEffects, *, dry_ru
         effects: from the queue.
         dry_run: whether this is the result of the command. If it is not, standard output is for the configuration.
     """
-    if wants_json(common):
+    if common.is_document:
         if dry_run:
-            show_json({"dryRun": True, **effects.document})
+            show_document(common, {"dryRun": True, **effects.document})
         return
     for line in _lines(effects):
         if dry_run:

@@ -21,7 +21,7 @@ def confirm(common: CommonOptions, question: str, *, yes: bool) -> None:
     """Return if the user confirms.
 
     Args:
-        common: the common options; JSON output is for programs, which can't answer.
+        common: the common options; other output than tables is for programs, which can't answer.
         question: what would be done.
         yes: whether the user has confirmed with --yes.
 
@@ -31,7 +31,7 @@ def confirm(common: CommonOptions, question: str, *, yes: bool) -> None:
     """
     if yes:
         return
-    if common.output in {"json", "csv"} or not (sys.stdin.isatty() and sys.stderr.isatty()):
+    if not common.for_people or not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise UsageError("Nothing was changed: this needs a confirmation; add --yes.")
     try:
         confirmed = click.confirm(question, err=True)

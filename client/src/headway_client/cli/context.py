@@ -30,7 +30,10 @@ class MakeTable(Protocol):
 
 
 class _Document(Protocol):
-    """A model with the document from which it was decoded."""
+    """A job or training job with the document from which it was decoded."""
+
+    @property
+    def name(self) -> str: ...
 
     @property
     def document(self) -> Mapping[str, Any]: ...
@@ -77,35 +80,51 @@ def open_api(common: CommonOptions) -> HeadwayApi:
     return api
 
 
-def wants_json(common: CommonOptions) -> bool:
-    """Return whether the output format is JSON."""
-    return bool(common.output == "json")
+def document_text(output: str, document: Any) -> str:
+    """Return a document as YAML if that is the output format, or else as JSON."""
+    if output != "yaml":
+        return to_json(document)
+    from headway_client.cli.output.yaml_text import to_yaml
+
+    return to_yaml(document)
 
 
-def show_json(document: Any) -> None:
-    """Print a document as JSON."""
-    print(to_json(document))
+def show_document(common: CommonOptions, document: Any) -> None:
+    """Print a document as YAML if that is the output format, or else as JSON."""
+    print(document_text(common.output, document))
 
 
-def show_rows(common: CommonOptions, document: Any, make: MakeTable, *, empty: str = "Nothing.") -> None:
+def show_rows(
+    common: CommonOptions, document: Any, make: MakeTable, *, names: Iterable[str] = (), empty: str = "Nothing."
+) -> None:
     """Print rows in the format of --output.
 
     Args:
         common: the common options.
-        document: the document for JSON.
+        document: the document for JSON and YAML.
         make: creates the table; CSV has the wide one.
+        names: the names of the jobs, of a command that lists jobs.
         empty: the sentence if there are no rows.
     """
-    if wants_json(common):
-        show_json(document)
-        return
-    table = make(wide=common.output != "table")
-    if common.output == "csv":
-        sys.stdout.write(table.csv())
-    elif table.rows:
-        print(table.text(width=width(common), colour=colour()))
+    if common.is_document:
+        show_document(common, document)
+    elif common.output == "name":
+        for name in names:
+            print(strip_control_characters(name))
     else:
+        _show_table(common, make(wide=common.output != "table"), empty)
+
+
+def _show_table(common: CommonOptions, table: Table, empty: str) -> None:
+    if common.output == "csv":
+        sys.stdout.write(table.csv(headers=common.headers))
+    elif table.rows:
+        print(table.text(width=width(common), colour=colour(), headers=common.headers))
+    elif common.headers:
         print(empty)
+    else:
+        # It is no row.
+        to_stderr(empty)
 
 
 def width(common: CommonOptions) -> int | None:
@@ -150,8 +169,8 @@ def print_failure(common: CommonOptions, error: ClientError, *, about: str) -> N
         common: the common options.
         about: the name of the job.
     """
-    if wants_json(common):
-        print(to_json({"jobName": about, **error_document(error)}), file=sys.stderr)
+    if common.is_document:
+        print(document_text(common.output, {"jobName": about, **error_document(error)}), file=sys.stderr)
     else:
         print_error(error, about=about)
 
@@ -217,17 +236,17 @@ def _act_on_each(
             jobs.append(done)
         except ClientError as error:
             failures.append((name, error))
-            if not wants_json(common):
+            if not common.is_document:
                 print_error(error, about=name)
             continue
-        if common.output in {"table", "wide"}:
+        if common.for_people:
             print(sentence(jobs[-1]))
     document = {
         member: [job.document for job in jobs],
         "errors": [{"jobName": name, **error_document(error)} for name, error in failures],
     }
-    if common.output in {"json", "csv"}:
-        show_rows(common, document, lambda *, wide: rows(jobs, wide=wide))
+    if not common.for_people:
+        show_rows(common, document, lambda *, wide: rows(jobs, wide=wide), names=[job.name for job in jobs])
     return max((exit_code_of(error) for _, error in failures), default=EXIT_OK)
 
 
@@ -243,10 +262,10 @@ def show_job(common: CommonOptions, job: Job) -> None:
 
 
 def _show_one(common: CommonOptions, job: _Shown, sentence: Callable[[_Shown], str], rows: _MakeRows[_Shown]) -> None:
-    if common.output in {"json", "csv"}:
-        show_rows(common, job.document, lambda *, wide: rows([job], wide=wide))
-    else:
+    if common.for_people:
         print(sentence(job))
+    else:
+        show_rows(common, job.document, lambda *, wide: rows([job], wide=wide), names=[job.name])
 
 
 def worst(codes: Iterable[int]) -> int:

@@ -15,8 +15,9 @@ import click
 
 from headway.errors import HeadwayError
 from headway_client.cli.app import cli
+from headway_client.cli.command import CommonOptions
 from headway_client.cli.commands.local.completion import VARIABLE
-from headway_client.cli.context import as_client_error, print_error
+from headway_client.cli.context import as_client_error, document_text, print_error
 from headway_client.cli.exit_codes import (
     EXIT_BROKEN_PIPE,
     EXIT_INTERRUPTED,
@@ -28,7 +29,7 @@ from headway_client.cli.exit_codes import (
 )
 from headway_client.cli.interruption import sentence_of
 from headway_client.errors import ClientError, UsageError
-from headway_client.text import to_json, to_stderr
+from headway_client.text import to_stderr
 
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
 """What a file, a disk or a terminal answers that takes no more output."""
@@ -76,10 +77,10 @@ def _run(arguments: list[str]) -> int:
     except click.exceptions.Exit as leaving:  # --help and --version
         return leaving.exit_code
     except click.ClickException as error:
-        _print(_usage_error(error), as_json=_json_asked(arguments))
+        _print(_usage_error(error), _asked_output(arguments))
         return EXIT_USAGE
     except HeadwayError as error:
-        _print(error, as_json=_json_asked(arguments))
+        _print(error, _asked_output(arguments))
         return exit_code_of(error)
     except (BrokenPipeError, KeyboardInterrupt):
         raise
@@ -87,7 +88,7 @@ def _run(arguments: list[str]) -> int:
         # Users get a sentence in place of a traceback.
         if os.environ.get("HEADWAY_DEBUG"):
             raise
-        _print(_unexpected(error), as_json=_json_asked(arguments))
+        _print(_unexpected(error), _asked_output(arguments))
         return EXIT_UNEXPECTED
     return code or EXIT_OK
 
@@ -108,20 +109,23 @@ def _unexpected(error: Exception) -> ClientError:
     )
 
 
-def _print(error: HeadwayError, *, as_json: bool) -> None:
+def _print(error: HeadwayError, output: str) -> None:
     own = as_client_error(error)
-    if as_json:
-        print(to_json(error_document(own)), file=sys.stderr)
+    if CommonOptions(output=output).is_document:
+        print(document_text(output, error_document(own)), file=sys.stderr)
     else:
         print_error(own)
 
 
-def _json_asked(arguments: Sequence[str]) -> bool:
-    """Return whether the output format is JSON, even if the arguments as a whole can't be parsed."""
-    pairs = pairwise(arguments)
-    return any(pair in {("--output", "json"), ("-o", "json")} for pair in pairs) or any(
-        argument in {"--output=json", "-ojson"} for argument in arguments
-    )
+def _asked_output(arguments: Sequence[str]) -> str:
+    """Return the last output format that is asked for, even if the arguments as a whole can't be parsed; or empty."""
+    asked = ""
+    for option, value in pairwise(["", *arguments]):
+        if option in {"--output", "-o"}:
+            asked = value
+        elif value.startswith(("--output=", "-o")):
+            asked = value.removeprefix("--output=").removeprefix("-o")
+    return asked
 
 
 def _never_fail_on_encoding() -> None:

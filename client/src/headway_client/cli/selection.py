@@ -134,7 +134,7 @@ def _preview(common: CommonOptions, jobs: Sequence[Job]) -> None:
     from headway_client.cli.output import job_rows, output_width
 
     # Standard output is for the results; in JSON and CSV nothing else is printed.
-    if common.output in {"table", "wide"}:
+    if common.for_people:
         width = output_width() if common.output == "table" else None
         print(job_rows(jobs, wide=common.output == "wide").text(width=width), file=sys.stderr, flush=True)
 

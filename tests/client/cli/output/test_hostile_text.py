@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headway_client.cli import output as render
+from headway_client.cli.command import CommonOptions
 from headway_client.cli.commands.jobs import logs
 from headway_client.cli.output.table import Table
 from headway_client.http import error_mapping
@@ -191,13 +192,13 @@ def test_no_notification_is_printed_raw(document: Any) -> None:
     assert live_characters(written.getvalue()) == set()
 
 
-@pytest.mark.parametrize("output", ["table", "wide", "json", "csv"])
+@pytest.mark.parametrize("output", ["table", "wide", "json", "yaml", "csv"])
 @FEW
 @given(message=HOSTILE)
 def test_no_log_line_has_a_control_character(output: str, message: str) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("sys.stdout", written := io.StringIO())
-        show = logs._show(output, name_hosts=True)
+        show = logs._show(CommonOptions(output=output), name_hosts=True)
         show([LogEvent(time_ms=0, attempt=1, host=1, message=message)])
     assert live_characters(written.getvalue().replace("\r\n", "\n")) == set()
 

@@ -92,19 +92,21 @@ class Table:
     note: Sequence[str] = ()
     spare: Sequence[str] = ()
 
-    def text(self, *, width: int | None = None, colour: bool = False) -> str:
+    def text(self, *, width: int | None = None, colour: bool = False, headers: bool = True) -> str:
         """Return the table as lines of text.
 
         Args:
             width: maximum length of a line, to which the last column and then the first are truncated; None for no
                 limit.
             colour: color the states.
+            headers: whether there are headers and notes; False for the rows only.
         """
         cells = self._cells()
-        widths = [max(map(width_of, column)) for column in zip(self.headers, *cells, strict=True)]
-        if width is not None:
+        above = [self.headers] if headers else []
+        widths = [max(map(width_of, column)) for column in zip(*above, *cells, strict=True)]
+        if width is not None and widths:
             if self.spare and sum(widths) + _GAP * (len(widths) - 1) > width:
-                return self._without_spare_columns().text(width=width, colour=colour)
+                return self._without_spare_columns().text(width=width, colour=colour, headers=headers)
             used = sum(each + _GAP for each in widths[:-1])
             widths[-1] = min(widths[-1], max(width - used, _MIN_LAST_COLUMN))
             widths[0] = min(widths[0], max(width - used - widths[-1] + widths[0], _MIN_FIRST_COLUMN))
@@ -112,8 +114,9 @@ class Table:
                 [shorten_middle(row[0], widths[0]), *row[1:-1], shorten(row[-1], widths[-1])] if row[1:] else row
                 for row in cells
             ]
-        notes = [strip_control_characters(line) for line in self.note]
-        return "\n".join([_aligned(self.headers, cells, colour=colour), *([""] if notes else []), *notes])
+        text = _aligned(self.headers, cells, colour=colour, above=headers)
+        notes = [strip_control_characters(line) for line in self.note] if headers else []
+        return "\n".join([text, *([""] if notes else []), *notes])
 
     def folded(self, *, width: int | None = None, colour: bool = False) -> str:
         """Return the table as lines of text with the whole last column, on as many lines as it needs.
@@ -145,17 +148,22 @@ class Table:
     def _cells(self) -> list[list[str]]:
         return [[strip_control_characters(cell) for cell in row] for row in self.rows]
 
-    def csv(self) -> str:
-        """Return the table as CSV (RFC 4180) in which no cell is a formula."""
+    def csv(self, *, headers: bool = True) -> str:
+        """Return the table as CSV (RFC 4180) in which no cell is a formula.
+
+        Args:
+            headers: whether the first line has the headers.
+        """
         file = io.StringIO()
         writer = csv.writer(file)
-        writer.writerow([as_csv_cell(header) for header in self.headers])
+        if headers:
+            writer.writerow([as_csv_cell(header) for header in self.headers])
         writer.writerows([as_csv_cell(cell) for cell in row] for row in self.rows)
         return file.getvalue()
 
 
-def _aligned(headers: Sequence[str], cells: Sequence[Sequence[str]], *, colour: bool) -> str:
-    """Return columns with a line below the headers."""
+def _aligned(headers: Sequence[str], cells: Sequence[Sequence[str]], *, colour: bool, above: bool = True) -> str:
+    """Return columns, with the headers and a line above them."""
     from tabulate import tabulate
 
     widths = [
@@ -166,7 +174,7 @@ def _aligned(headers: Sequence[str], cells: Sequence[Sequence[str]], *, colour: 
         states = {index for index, header in enumerate(headers) if header == _STATE}
         cells = [[coloured(cell) if index in states else cell for index, cell in enumerate(row)] for row in cells]
     # Below headers of its own, tabulate makes each column two characters wider than the header.
-    lines = [headers, ["-" * each for each in widths], *cells]
+    lines = [headers, ["-" * each for each in widths], *cells] if above else cells
     # Names such as 1e5 or 007 are not numbers.
     return tabulate(lines, tablefmt="plain", disable_numparse=True)
 

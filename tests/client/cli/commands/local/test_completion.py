@@ -45,7 +45,7 @@ printf '%s\\n' "${{COMPREPLY[@]}}"
         (["headway", "queue", "--mi"], ["--mine"]),
         (["headway", "queue", "--state", "p"], ["preempted", "pending"]),
         (["headway", "-o", "json", "queue", "--state", "ru"], ["running"]),
-        (["headway", "queue", "-o", ""], ["table", "wide", "json", "csv"]),
+        (["headway", "queue", "-o", ""], ["table", "wide", "name", "json", "yaml", "csv"]),
         (["headway", "--output", "w"], ["wide"]),
         (["headway", "history", "--state", ""], ["completed", "failed", "stopped"]),
         (["headway", "completion", "z"], ["zsh"]),

@@ -10,7 +10,7 @@ import click
 
 from headway_client.cli.arguments.params import job_name
 from headway_client.cli.command import Command, CommonOptions, pass_common
-from headway_client.cli.context import connection, show_json, wants_json
+from headway_client.cli.context import connection, show_document
 from headway_client.cli.interruption import UNCHANGED
 
 if TYPE_CHECKING:
@@ -39,8 +39,10 @@ def advise(common: CommonOptions, name: str) -> None:
     prices = PriceList(api.get_config().settings, datetime.fromtimestamp(api.now_s(), UTC).date())
     report = advise_on(read.figures, price_of=prices.per_hour, data_types=_pools(api.capacity().pools))
     applied = [price for kind in _compared(read, report) if (price := prices.of(kind)) is not None]
-    if wants_json(common):
-        show_json({**_document(name, read, report), "currency": prices.currency, "prices": list(map(_price, applied))})
+    if common.is_document:
+        show_document(
+            common, {**_document(name, read, report), "currency": prices.currency, "prices": list(map(_price, applied))}
+        )
         return
     for line in advice_lines(name, read.attempt, report, read.refused):
         print(line)

@@ -10,7 +10,7 @@ import click
 from headway.sanitize import strip_control_characters
 from headway_client.cli.arguments.params import job_name
 from headway_client.cli.command import Command, CommonOptions, pass_common
-from headway_client.cli.context import connection, show_json, wants_json
+from headway_client.cli.context import connection, show_document
 from headway_client.cli.hosts import Host, require_host
 from headway_client.cli.interruption import UNCHANGED
 from headway_client.errors import ConflictError
@@ -43,8 +43,8 @@ def connect(common: CommonOptions, name: str, host: int) -> None:
     words = ["aws", "ssm", "start-session", "--target", target, "--region", found.region]
     if found.aws_profile is not None:
         words += ["--profile", found.aws_profile]
-    if wants_json(common):
-        show_json({"target": target, "command": words})
+    if common.is_document:
+        show_document(common, {"target": target, "command": words})
     else:
         print(strip_control_characters(shlex.join(words)))
 

@@ -15,7 +15,7 @@ from headway.reasons import ReasonCode
 from headway.sanitize import strip_control_characters
 from headway_client.cli.arguments.moments import METAVAR, Given, Moment, time_text
 from headway_client.cli.command import Command, CommonOptions, pass_common
-from headway_client.cli.context import open_api, wants_json
+from headway_client.cli.context import document_text, open_api
 from headway_client.cli.interruption import UNCHANGED, if_interrupted
 from headway_client.http.outage import NO_RESPONSE, Outage
 from headway_client.text import to_stderr
@@ -69,7 +69,7 @@ def events(
 ) -> None:
     """Show the events of the last hour; up to 7 days with --since."""
     api = open_api(common)
-    show = _show(common.output)
+    show = _show(common)
     wanted: dict[str, Any] = {"codes": codes, **filters, "since": _since(api, since, after, follow=follow)}
     reader = _Reader(api, wanted, after)
     with if_interrupted(lambda: reader.resumption(default=UNCHANGED)):
@@ -77,7 +77,7 @@ def events(
             _follow(reader, show)
         while reader.more:
             reader.show_next(show)
-    if not wants_json(common):
+    if not common.is_document:
         to_stderr(reader.resumption(default=""))
 
 
@@ -146,15 +146,16 @@ def _since(api: HeadwayApi, since: Given | None, after: str | None, *, follow: b
     return time_text(api, since)
 
 
-def _show(output: str) -> Show:
+def _show(common: CommonOptions) -> Show:
     """Return the function that prints events in the format of --output."""
-    if output == "csv":
+    if common.output == "csv":
         import csv
 
         from headway_client.cli.output.table import as_csv_cell
 
         writer = csv.writer(sys.stdout)
-        writer.writerow(["Time", "Job", "Code", "State", "Team", "Owner", "Message", "Cursor"])
+        if common.headers:
+            writer.writerow(["Time", "Job", "Code", "State", "Team", "Owner", "Message", "Cursor"])
 
         def write(found: Iterable[FeedEvent]) -> None:
             names = ("time", "jobName", "code", "jobState", "team", "owner", "message")
@@ -164,7 +165,7 @@ def _show(output: str) -> Show:
             sys.stdout.flush()
 
         return write
-    line = {"json": _as_json, "wide": _as_wide}.get(output, _plain)
+    line = {"json": _as_json, "yaml": _as_yaml, "wide": _as_wide}.get(common.output, _plain)
 
     def show(found: Iterable[FeedEvent]) -> None:
         for each in found:
@@ -200,3 +201,7 @@ def _as_wide(event: FeedEvent) -> str:
 def _as_json(event: FeedEvent) -> str:
     # One object per line, as a followed feed has no end at which to close a list.
     return json.dumps(event.document).replace("\x7f", "\\u007f")
+
+
+def _as_yaml(event: FeedEvent) -> str:
+    return document_text("yaml", event.document)

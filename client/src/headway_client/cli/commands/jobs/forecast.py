@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from headway_client.cli.arguments import input_files
 from headway_client.cli.arguments.params import FILE, PRIORITY, WholeNumber, job_name
 from headway_client.cli.command import Command, CommonOptions, OrderedCommand, pass_common
-from headway_client.cli.context import colour, open_api, show_json, show_rows, wants_json, width
+from headway_client.cli.context import colour, open_api, show_document, show_rows, width
 from headway_client.cli.interruption import UNCHANGED
 from headway_client.errors import UsageError
 from headway_client.text import to_stderr
+
+if TYPE_CHECKING:
+    from headway_client.cli.output.table import Table
 
 MAX_CHANGES = 10
 """Maximum number of changes in one call of the server."""
@@ -30,13 +33,13 @@ def why(common: CommonOptions, name: str) -> None:
     from headway_client.cli.output import explanation_sheet
 
     explanation = open_api(common).explain(name)
-    if wants_json(common):
-        show_json(explanation.document)
+    if common.is_document:
+        show_document(common, explanation.document)
     else:
         print(explanation_sheet(explanation, width=width(common), colour=colour()))
 
 
-@click.command("forecast", cls=Command, rows=True, interrupted=UNCHANGED)
+@click.command("forecast", cls=Command, rows=True, names=True, interrupted=UNCHANGED)
 @click.argument("name", metavar="[NAME]", required=False, help="Only this job.")
 @click.option(
     "--limit",
@@ -52,8 +55,12 @@ def forecast(common: CommonOptions, name: str | None, limit: int) -> None:
 
     found = open_api(common).forecast(name, limit=limit)
     empty = "No jobs are waiting." if name is None else f"{name} is not waiting."
-    show_rows(common, found.document, lambda *, wide: forecast_rows(found, wide=wide), empty=empty)
-    if wants_json(common) or not found.jobs:
+
+    def rows(*, wide: bool) -> Table:
+        return forecast_rows(found, wide=wide)
+
+    show_rows(common, found.document, rows, names=[job.job_name for job in found.jobs], empty=empty)
+    if common.is_document or not found.jobs:
         return
     to_stderr(found.note)
     if found.more:
@@ -81,8 +88,8 @@ def what_if(ctx: click.Context, /, **values: Sequence[str]) -> None:
         )
     make = {"submit": _submit, "withdraw": _withdraw, "priority": _reprioritise, "pool": _resize}
     effect = open_api(common).what_if([make[name](value) for name, value in chosen])
-    if wants_json(common):
-        show_json(effect.document)
+    if common.is_document:
+        show_document(common, effect.document)
     else:
         print(what_if_sheet(effect, width=width(common)))
 

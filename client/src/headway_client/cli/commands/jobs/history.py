@@ -13,13 +13,14 @@ from headway_client.cli.arguments.filters import job_filters
 from headway_client.cli.arguments.moments import METAVAR, Given, Moment, time_text
 from headway_client.cli.columns import ENDED_NAMES, NAMES, column_options, require_known, require_rows
 from headway_client.cli.command import Command, CommonOptions, pass_common
-from headway_client.cli.context import open_api, show_rows, wants_json
+from headway_client.cli.context import open_api, show_rows
 from headway_client.cli.interruption import UNCHANGED
 from headway_client.errors import JobNotFoundError, UsageError
 from headway_client.job_states import ENDED_STATES
 from headway_client.text import counted, to_stderr
 
 if TYPE_CHECKING:
+    from headway_client.cli.output.table import Table
     from headway_client.models import Attempt
 
 DEFAULT_LIMIT = 50
@@ -29,7 +30,12 @@ TRACE = "trace"
 
 
 @click.command(
-    "history", cls=Command, rows=True, formats={TRACE: "for `headway policy test --trace`"}, interrupted=UNCHANGED
+    "history",
+    cls=Command,
+    rows=True,
+    names=True,
+    formats={TRACE: "for `headway policy test --trace`"},
+    interrupted=UNCHANGED,
 )
 @click.option("--state", multiple=True, type=click.Choice(ENDED_STATES), help="Only this state; repeatable.")
 @click.option(
@@ -70,8 +76,12 @@ def history(
     jobs = list(open_api(common).list_jobs(states=list(state) or ENDED_STATES, limit=limit + 1, **filters))
     shown = sorted_jobs(jobs[:limit], sort)
     document = {"jobs": [job.document for job in shown], "truncated": len(jobs) > len(shown)}
-    show_rows(common, document, lambda *, wide: history_rows(shown, wide=wide, names=columns), empty="No jobs.")
-    if len(jobs) > len(shown) and not wants_json(common):
+
+    def rows(*, wide: bool) -> Table:
+        return history_rows(shown, wide=wide, names=columns)
+
+    show_rows(common, document, rows, names=[job.name for job in shown], empty="No jobs.")
+    if len(jobs) > len(shown) and not common.is_document:
         to_stderr(f"There are more jobs than the newest {limit}: use --limit to see them.")
 
 
@@ -158,6 +168,10 @@ def _show_span(
     jobs = list(islice((job for job in ended if (text or "") in job.name), limit + 1))
     shown = sorted_ended_jobs(jobs[:limit], order)
     document = {"jobs": [job.document for job in shown], "truncated": len(jobs) > len(shown)}
-    show_rows(common, document, lambda *, wide: ended_job_rows(shown, wide=wide, names=columns), empty="No jobs.")
-    if len(jobs) > len(shown) and not wants_json(common):
+
+    def rows(*, wide: bool) -> Table:
+        return ended_job_rows(shown, wide=wide, names=columns)
+
+    show_rows(common, document, rows, names=[job.name for job in shown], empty="No jobs.")
+    if len(jobs) > len(shown) and not common.is_document:
         to_stderr(f"There are more jobs than the newest {limit}: use --limit to see them.")

@@ -15,7 +15,7 @@ import click
 from headway.sanitize import strip_control_characters
 from headway_client.cli.arguments.params import WholeNumber, job_name
 from headway_client.cli.command import Command, CommonOptions, pass_common
-from headway_client.cli.context import connection, wants_json
+from headway_client.cli.context import connection, document_text
 from headway_client.cli.hosts import Host, require_host
 from headway_client.cli.interruption import UNCHANGED, if_interrupted
 from headway_client.http.outage import NO_RESPONSE, Outage
@@ -60,7 +60,7 @@ def logs(common: CommonOptions, name: str, host: int | None, tail: int | None, *
     if host is not None:
         require_host(details.job, host)
     reader = JobLogs(found.aws_client("logs"), now_s=api.now_s)
-    show = _show(common.output, name_hosts=host is None and sum(details.job.demand.values()) > 1)
+    show = _show(common, name_hosts=host is None and sum(details.job.demand.values()) > 1)
     # The existing lines, or the last ones of them with --tail.
     existing: deque[LogEvent] = deque(maxlen=tail)
     is_empty = True
@@ -72,11 +72,11 @@ def logs(common: CommonOptions, name: str, host: int | None, tail: int | None, *
             existing.clear()
     show(existing)
     if not follow:
-        if is_empty and not wants_json(common):
+        if is_empty and not common.is_document:
             job = details.job
             to_stderr(f"{job.name} has no logs yet; it is {job.state}: {job.reason.message}")
         return
-    progress = Progress(None if wants_json(common) else to_stderr)
+    progress = Progress(None if common.is_document else to_stderr)
     with if_interrupted(f"the job continues; `headway logs --follow {name}` shows its logs again."):
         _follow(api, name, reader, progress, lambda events: show(_of_host(events, host)))
 
@@ -106,15 +106,16 @@ def _of_host(events: Iterable[LogEvent], number: int | None) -> Iterable[LogEven
     return (event for event in events if number is None or event.host == number)
 
 
-def _show(output: str, *, name_hosts: bool) -> Show:
+def _show(common: CommonOptions, *, name_hosts: bool) -> Show:
     """Return the function that prints events in the format of --output."""
-    if output == "csv":
+    if common.output == "csv":
         import csv
 
         from headway_client.cli.output.table import as_csv_cell
 
         writer = csv.writer(sys.stdout)
-        writer.writerow(["Time", "Attempt", "Host", "Message"])
+        if common.headers:
+            writer.writerow(["Time", "Attempt", "Host", "Message"])
 
         def write(events: Iterable[LogEvent]) -> None:
             rows = ([_time(each), str(each.attempt), f"algo-{each.host}", each.message] for each in events)
@@ -122,7 +123,8 @@ def _show(output: str, *, name_hosts: bool) -> Show:
             sys.stdout.flush()
 
         return write
-    line = {"json": _as_json, "wide": _as_wide}.get(output, _with_host if name_hosts else _plain)
+    plain = _with_host if name_hosts else _plain
+    line = {"json": _as_json, "yaml": _as_yaml, "wide": _as_wide}.get(common.output, plain)
 
     def show(events: Iterable[LogEvent]) -> None:
         for event in events:
@@ -146,8 +148,15 @@ def _as_wide(event: LogEvent) -> str:
 
 def _as_json(event: LogEvent) -> str:
     # One object per line, as a followed log has no end at which to close a list.
-    document = {"time": _time(event), "attempt": event.attempt, "host": f"algo-{event.host}", "message": event.message}
-    return json.dumps(document).replace("\x7f", "\\u007f")
+    return json.dumps(_document(event)).replace("\x7f", "\\u007f")
+
+
+def _as_yaml(event: LogEvent) -> str:
+    return document_text("yaml", _document(event))
+
+
+def _document(event: LogEvent) -> dict[str, object]:
+    return {"time": _time(event), "attempt": event.attempt, "host": f"algo-{event.host}", "message": event.message}
 
 
 def _time(event: LogEvent) -> str:

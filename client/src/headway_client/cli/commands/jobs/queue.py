@@ -41,7 +41,7 @@ _REDRAW = "\x1b[H\x1b[J"
 _pause = time.sleep
 
 
-@click.command("queue", cls=Command, rows=True, interrupted=UNCHANGED)
+@click.command("queue", cls=Command, rows=True, names=True, interrupted=UNCHANGED)
 @click.option("--state", multiple=True, type=click.Choice((*JOB_STATES, HELD)), help="Only this state; repeatable.")
 @click.option(
     "--all",
@@ -74,7 +74,7 @@ def queue(
     **filters: Any,
 ) -> None:
     """Show running and waiting jobs, and why they wait."""
-    if watch is not None and common.output in {"json", "csv"}:
+    if watch is not None and not common.for_people:
         raise UsageError(f"--watch does not support --output {common.output}; call the command repeatedly.")
     require_rows(columns, common.output)
     listing = _Listing(states=state, everything=everything, limit=limit, filters=filters, columns=columns, order=sort)
@@ -128,8 +128,8 @@ def _show(common: CommonOptions, api: HeadwayApi, listing: _Listing) -> None:
     def rows(*, wide: bool) -> Table:
         return job_rows(shown, rogues.jobs, wide=wide, names=listing.columns)
 
-    show_rows(common, document, rows, empty="No jobs.")
-    if common.output == "json":
+    show_rows(common, document, rows, names=[job.name for job in shown], empty="No jobs.")
+    if common.is_document:
         return
     if truncated:
         to_stderr(f"There are more jobs than the first {listing.limit}: use --limit to see them.")

@@ -15,10 +15,11 @@ from headway_client.errors import UsageError
 
 if TYPE_CHECKING:
     from headway_client.cli.output.arrays.results import Goal
+    from headway_client.cli.output.table import Table
     from headway_client.models import ArrayMember
 
 
-@click.command("results", cls=Command, rows=True, interrupted=UNCHANGED)
+@click.command("results", cls=Command, rows=True, names=True, interrupted=UNCHANGED)
 @click.argument("array", metavar="ARRAY", help="The array's name.")
 @click.option(
     "--minimize",
@@ -60,7 +61,7 @@ def results(
     goal = _goal(minimize, maximize)
     if best and goal is None:
         raise UsageError("--best needs a metric; give --minimize or --maximize.")
-    if plot is not None and common.output in {"json", "csv"}:
+    if plot is not None and not common.for_people:
         raise UsageError(f"--plot does not support --output {common.output}; leave it out.")
     members = list(open_api(common).members(array))
     note: list[str] = []
@@ -75,7 +76,12 @@ def results(
         members = sorted_members(members, sort)
     shown = members[:1] if best else members
     document = {"array": array, "members": [member.document for member in shown]}
-    show_rows(common, document, lambda *, wide: result_rows(shown, wide=wide, note=note), empty="No members.")
+    names = [member.name for member in shown]
+
+    def rows(*, wide: bool) -> Table:
+        return result_rows(shown, wide=wide, note=note)
+
+    show_rows(common, document, rows, names=names, empty="No members.")
 
 
 def _goal(minimize: str | None, maximize: str | None) -> Goal | None:

@@ -9,7 +9,7 @@ import click
 
 from headway_client.cli.arguments.params import job_name
 from headway_client.cli.command import Command, CommonOptions, pass_common
-from headway_client.cli.context import colour, open_api, show_json, wants_json, width
+from headway_client.cli.context import colour, open_api, show_document, width
 from headway_client.cli.interruption import UNCHANGED
 from headway_client.errors import ClientError, JobNotFoundError
 
@@ -29,9 +29,9 @@ def show(common: CommonOptions, name: str) -> None:
 
     api = open_api(common)
     details = api.get_job(name)
-    if wants_json(common):
+    if common.is_document:
         # The job's document is the whole response.
-        show_json(details.job.document)
+        show_document(common, details.job.document)
     else:
 
         def find(other: str) -> JobDetails | None:

@@ -16,7 +16,7 @@ from headway_client.cli.arguments import early_stopping as early_stopping_argume
 from headway_client.cli.arguments import input_files
 from headway_client.cli.arguments.params import FILE, PRIORITY, Duration, ExclusiveOption, WholeNumber
 from headway_client.cli.command import Command, CommonOptions, pass_common
-from headway_client.cli.context import open_api, print_failure, show_job, show_json, show_rows, wants_json, width, worst
+from headway_client.cli.context import open_api, print_failure, show_document, show_job, show_rows, width, worst
 from headway_client.cli.exit_codes import EXIT_OK, error_document, exit_code_of
 from headway_client.cli.interruption import if_interrupted
 from headway_client.dependencies import with_dependencies
@@ -27,6 +27,7 @@ from headway_client.text import to_stderr
 
 if TYPE_CHECKING:
     from headway_client.cli.arguments.input_files import Located
+    from headway_client.cli.output.table import Table
     from headway_client.http.api import HeadwayApi
     from headway_client.models import BatchResult
 
@@ -40,7 +41,7 @@ MAX_DRY_RUNS = 100
 _AGAIN = " Submit the same again to continue: what the queue already has is not submitted twice."
 
 
-@click.command("submit", cls=Command, rows=True)
+@click.command("submit", cls=Command, rows=True, names=True)
 @click.argument(
     "files",
     metavar="FILE...",
@@ -228,7 +229,7 @@ def _sweep(
 def _submit_one(common: CommonOptions, api: HeadwayApi, request: dict[str, Any], *, wait: bool) -> int:
     with if_interrupted("the request may have been accepted; `headway queue --mine` shows it." + _AGAIN):
         submission = api.submit(request)
-    if not submission.created and not wants_json(common):
+    if not submission.created and not common.is_document:
         to_stderr(f"The queue already has this request as {submission.job.name}; nothing was added.")
     if wait:
         return _wait(common, api, [submission.job.name])
@@ -268,9 +269,9 @@ def _submit_many(common: CommonOptions, api: HeadwayApi, found: Sequence[Located
         results = api.submit_many(requests, on_result=settle, stop_when_full=True)
     accepted = [result.submission for result in results if result.submission is not None]
     # In JSON the errors are part of the results, unless the document of the wait replaces these.
-    if wait or not wants_json(common):
+    if wait or not common.is_document:
         _print_refusals(common, results, [each.place for each in found])
-    if not wants_json(common):
+    if not common.is_document:
         created = sum(submission.created for submission in accepted)
         known = f", {len(accepted) - created} already in the queue" if len(accepted) > created else ""
         unknown = sum(isinstance(result.error, NotReachableError | ServerFaultError) for result in results)
@@ -284,14 +285,18 @@ def _submit_many(common: CommonOptions, api: HeadwayApi, found: Sequence[Located
         return worst([code, _wait(common, api, [submission.job.name for submission in accepted])])
     document = {"results": [_document(result) for result in results]}
     jobs = [submission.job for submission in accepted]
-    show_rows(common, document, lambda *, wide: job_rows(jobs, wide=wide), empty="No job was accepted.")
+
+    def rows(*, wide: bool) -> Table:
+        return job_rows(jobs, wide=wide)
+
+    show_rows(common, document, rows, names=[job.name for job in jobs], empty="No job was accepted.")
     return code
 
 
 def _print_refusals(common: CommonOptions, results: Sequence[BatchResult], places: Sequence[str]) -> None:
     from headway_client.cli.output.refusals import places_line, refusal_groups
 
-    if wants_json(common):
+    if common.is_document:
         for result in results:
             if result.error is not None:
                 print_failure(common, result.error, about=result.name)
@@ -324,10 +329,11 @@ def _dry_run(common: CommonOptions, requests: Sequence[dict[str, Any]]) -> None:
 
     api = open_api(common)
     runs = [api.dry_run(request) for request in requests]
-    if wants_json(common):
+    if common.is_document:
         documents = [run.document for run in runs]
-        show_json(documents[0] if len(documents) == 1 else {"results": documents})
-    elif common.output == "csv":
-        show_rows(common, None, lambda *, wide: job_rows([run.job for run in runs], wide=wide))
-    else:
+        show_document(common, documents[0] if len(documents) == 1 else {"results": documents})
+    elif common.for_people:
         print("\n\n".join(dry_run_sheet(run, width=width(common)) for run in runs))
+    else:
+        jobs = [run.job for run in runs]
+        show_rows(common, None, lambda *, wide: job_rows(jobs, wide=wide), names=[job.name for job in jobs])

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from headway_client.models import Job
 
 
-@click.command("stop", cls=Command, rows=True)
+@click.command("stop", cls=Command, rows=True, names=True)
 @job_selection
 @click.option("--reason", metavar="TEXT", help="Why, in one line; stored with the stop and shown with the jobs.")
 @click.option("--rogue", is_flag=True, help="The names are training jobs that bypassed the queue; for administrators.")
@@ -47,7 +47,7 @@ def _from_the_end_of_the_queue(job: Job) -> tuple[int, int]:
     return (1, 0) if job.place is None else (2, -job.place)
 
 
-@click.command("priority", cls=Command, rows=True)
+@click.command("priority", cls=Command, rows=True, names=True)
 @job_selection
 @click.argument("value", metavar="N", type=PRIORITY, help="0 to 9999; a higher priority goes first.")
 @pass_common
@@ -58,7 +58,7 @@ def priority(common: CommonOptions, selection: Selection, value: int) -> int:
     return act_on_jobs(common, names, lambda name: api.set_priority(name, value))
 
 
-@click.command("change", cls=Command, rows=True)
+@click.command("change", cls=Command, rows=True, names=True)
 @job_selection
 @click.option("--limit", type=Duration(), metavar="TIME", help="The maximum run time, such as 90m, 2h or 1d12h.")
 @click.option("--instances", type=WholeNumber(1, 999_999), metavar="N", help="The number of instances.")
@@ -75,7 +75,7 @@ def change(common: CommonOptions, selection: Selection, limit: int | None, insta
     return act_on_jobs(common, names, lambda name: api.change_job(name, max_runtime_s=limit, instances=instances))
 
 
-@click.command("comment", cls=Command, rows=True)
+@click.command("comment", cls=Command, rows=True, names=True)
 @job_selection
 @click.argument("text", metavar="TEXT", help="One line of up to 256 characters; empty removes the comment.")
 @pass_common
@@ -86,7 +86,7 @@ def comment(common: CommonOptions, selection: Selection, text: str) -> int:
     return act_on_jobs(common, names, lambda name: api.set_comment(name, text))
 
 
-@click.command("hold", cls=Command, rows=True)
+@click.command("hold", cls=Command, rows=True, names=True)
 @job_selection
 @pass_common
 def hold(common: CommonOptions, selection: Selection) -> int:
@@ -95,7 +95,7 @@ def hold(common: CommonOptions, selection: Selection) -> int:
     return act_on_jobs(common, selection.find(common, api, "Hold", order=_from_the_end_of_the_queue), api.hold)
 
 
-@click.command("release", cls=Command, rows=True)
+@click.command("release", cls=Command, rows=True, names=True)
 @job_selection
 @pass_common
 def release(common: CommonOptions, selection: Selection) -> int:

@@ -77,7 +77,7 @@ def report(common: CommonOptions, month: str | None, page: Path | None) -> None:
     found = Report(month=month, sums=sums, daily=_by_days(api, *days) if page is not None else None)
     if page is not None:
         write_text(page, found.html())
-    if page is not None and common.output in {"table", "wide"}:
+    if page is not None and common.for_people:
         print(f"{page} has the report of {month}.")
         return
     by_pool = sums[-1]

@@ -10,7 +10,7 @@ import click
 
 from headway_client.cli.arguments.params import WholeNumber, job_names
 from headway_client.cli.command import Command, CommonOptions, pass_common
-from headway_client.cli.context import act_on_jobs, open_api, wants_json, worst
+from headway_client.cli.context import act_on_jobs, open_api, worst
 from headway_client.cli.exit_codes import EXIT_JOB_FAILED, EXIT_OK, EXIT_TIMEOUT
 from headway_client.cli.interruption import UNCHANGED, if_interrupted
 from headway_client.text import to_stderr
@@ -25,7 +25,7 @@ _pause = time.sleep
 _clock = time.monotonic
 
 
-@click.command("wait", cls=Command, rows=True, interrupted=UNCHANGED)
+@click.command("wait", cls=Command, rows=True, names=True, interrupted=UNCHANGED)
 @job_names
 @click.option(
     "--timeout",
@@ -68,7 +68,7 @@ def wait_for(
         remaining = None if until is None else max(until - _clock(), 0)
         queued = QueuedJob(api, name, pause=_pause, clock=_clock)
         with if_interrupted(f"the jobs continue; `headway wait {name}` waits again, `headway stop {name}` stops it."):
-            job = queued.wait(remaining, tell=None if wants_json(common) else to_stderr, responded=responded).job
+            job = queued.wait(remaining, tell=None if common.is_document else to_stderr, responded=responded).job
         responded = True
         outcomes.append(_job_exit_code(job))
         return job

@@ -26,9 +26,9 @@ def doctor(common: CommonOptions) -> int:
     findings = []
     for finding in examine(partial(resolved, common)):
         findings.append(finding)
-        if common.output in {"table", "wide"}:
+        if common.for_people:
             print(_lines(finding), flush=True)
-    if common.output in {"json", "csv"}:
+    if not common.for_people:
         document = {
             "findings": [
                 {"check": each.check, "result": each.result, "message": each.message, "remedy": each.remedy}

@@ -12,7 +12,7 @@ import click
 from headway_client.cli.arguments.params import Decimal, WholeNumber
 from headway_client.cli.command import CommonOptions, Group, pass_common
 from headway_client.cli.confirmation import confirm, yes_option
-from headway_client.cli.context import show_json, wants_json
+from headway_client.cli.context import show_document
 from headway_client.cli.exit_codes import EXIT_NOT_REACHABLE, EXIT_OK
 from headway_client.cli.interruption import UNCHANGED
 from headway_client.errors import ClientError, UsageError
@@ -92,8 +92,8 @@ def up(
             )
             options |= {"speed": 1.0, "training": settings}
         info = manager.up(**options, report=to_stderr)
-    if wants_json(common):
-        show_json(asdict(info))
+    if common.is_document:
+        show_document(common, asdict(info))
         return
     folder = manager.default_state_dir().parent
     print(
@@ -158,8 +158,8 @@ def down(common: CommonOptions) -> None:
     """Stop the sandbox and keep its state."""
     with sandbox_errors():
         was_running = bool(load("local.manager").down())
-    if wants_json(common):
-        show_json({"wasRunning": was_running})
+    if common.is_document:
+        show_document(common, {"wasRunning": was_running})
     else:
         print("The sandbox has stopped; its state is kept." if was_running else "No sandbox was running.")
 
@@ -172,8 +172,8 @@ def status(common: CommonOptions) -> int:
 
     with sandbox_errors():
         info = load("local.manager").status()
-    if wants_json(common):
-        show_json({"running": info is not None, **(asdict(info) if info is not None else {})})
+    if common.is_document:
+        show_document(common, {"running": info is not None, **(asdict(info) if info is not None else {})})
     elif info is None:
         print("No sandbox runs here. Start one with `headway sandbox up`.")
     elif info.endpoint:

@@ -9,7 +9,7 @@ import click
 from headway_client.cli.arguments.output_files import write_text
 from headway_client.cli.arguments.params import Decimal, ExclusiveOption, Fraction, WholeNumber
 from headway_client.cli.command import Command, CommonOptions, pass_common
-from headway_client.cli.context import show_json, wants_json
+from headway_client.cli.context import show_document
 from headway_client.cli.simulator import input_errors, load_simulator
 from headway_client.text import to_json, to_stderr
 
@@ -178,8 +178,8 @@ def simulate(
         write_text(json_file, to_json(document) + "\n")
     if picture:
         write_text(picture, plot.draw(results, sum(pools.values())))
-    if wants_json(common):
-        show_json(document)
+    if common.is_document:
+        show_document(common, document)
         return
     print(report.table(results))
     for note in report.notes(results):

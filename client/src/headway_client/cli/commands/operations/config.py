@@ -13,7 +13,7 @@ from headway_client.cli.arguments.params import FILE, ExclusiveOption, Function,
 from headway_client.cli.command import CommonOptions, Group, pass_common
 from headway_client.cli.config_effects import confirm_effects, effects_of, show_effects
 from headway_client.cli.confirmation import yes_option
-from headway_client.cli.context import open_api, show_json, show_rows, wants_json
+from headway_client.cli.context import open_api, show_document, show_rows
 from headway_client.cli.interruption import UNCHANGED
 from headway_client.text import to_stderr
 
@@ -107,8 +107,8 @@ def config_history(common: CommonOptions, limit: int) -> None:
 def config_diff(common: CommonOptions, version: int, other: int | None) -> None:
     """Show how a version of the configuration differs from an earlier one, path by path."""
     found = open_api(common).config_version(version, since=other)
-    if wants_json(common):
-        show_json(found.document)
+    if common.is_document:
+        show_document(common, found.document)
         return
     for each in found.changes:
         print(strip_control_characters(f"{each.field}: {each.message}"))
@@ -146,11 +146,11 @@ def _settings_in(document: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _show(common: CommonOptions, configuration: Configuration) -> None:
-    if wants_json(common):
-        show_json(configuration.document)
+    if common.is_document:
+        show_document(common, configuration.document)
         return
     # Only the document goes to standard output, so that it can be saved, edited and set again.
-    show_json(configuration.settings)
+    show_document(common, configuration.settings)
     to_stderr(f"This is version {configuration.version}.")
     if configuration.problem is not None:
         to_stderr(f"It is not valid: {configuration.problem}")
@@ -158,7 +158,7 @@ def _show(common: CommonOptions, configuration: Configuration) -> None:
 
 def _report(common: CommonOptions, configuration: Configuration) -> None:
     """Say which version a configuration that was set has; what it changes was shown before."""
-    if wants_json(common):
-        show_json(configuration.document)
+    if common.is_document:
+        show_document(common, configuration.document)
     else:
         print(f"The configuration is version {configuration.version} now.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from headway_client.cli.command import CommonOptions, Group, pass_common
-from headway_client.cli.context import open_api, show_json, show_rows, wants_json
+from headway_client.cli.context import open_api, show_document, show_rows
 from headway_client.cli.exit_codes import EXIT_BUSY, EXIT_OK
 from headway_client.cli.interruption import UNCHANGED
 from headway_client.text import to_stderr
@@ -19,7 +19,7 @@ def show(common: CommonOptions) -> None:
 
     answer = open_api(common).dead_letters()
     show_rows(common, answer.document, lambda *, wide: letter_rows(answer.letters, wide=wide), empty="No dead letters.")
-    if answer.more and not wants_json(common):
+    if answer.more and not common.is_document:
         to_stderr("There may be more.")
 
 
@@ -30,8 +30,8 @@ def redrive(common: CommonOptions) -> int:
     from headway_client.cli.output import redrive_sentence
 
     done = open_api(common).redrive()
-    if wants_json(common):
-        show_json(done.document)
+    if common.is_document:
+        show_document(common, done.document)
     else:
         print(redrive_sentence(done))
         for failure in done.failures:

@@ -6,7 +6,7 @@ import click
 
 from headway_client.cli.command import Command, CommonOptions, pass_common
 from headway_client.cli.confirmation import confirm, yes_option
-from headway_client.cli.context import open_api, show_json, wants_json
+from headway_client.cli.context import open_api, show_document
 from headway_client.errors import ServerFaultError
 
 
@@ -26,8 +26,8 @@ def forget(common: CommonOptions, owner: str, *, yes: bool) -> None:
         if page.next_token is None or page.next_token == token:
             break
         token = page.next_token
-    if wants_json(common):
-        show_json({"jobs": jobs, "unreadable": unreadable, "sums": sums})
+    if common.is_document:
+        show_document(common, {"jobs": jobs, "unreadable": unreadable, "sums": sums})
     else:
         print(f"{jobs} ended jobs and {sums} sums of usage no longer name {owner}.")
     if unreadable:

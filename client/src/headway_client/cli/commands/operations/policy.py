@@ -16,7 +16,7 @@ from headway.sanitize import strip_control_characters
 from headway_client.cli.arguments import input_files
 from headway_client.cli.arguments.params import FILE, ExclusiveOption, Fraction, WholeNumber
 from headway_client.cli.command import CommonOptions, Group, pass_common
-from headway_client.cli.context import show_json, wants_json, width
+from headway_client.cli.context import show_document, width
 from headway_client.cli.exit_codes import EXIT_OK, EXIT_REFUSED
 from headway_client.cli.interruption import UNCHANGED
 from headway_client.cli.simulator import input_errors, load_simulator
@@ -36,8 +36,8 @@ def lint(common: CommonOptions, file: str) -> None:
     """Check a configuration document on this machine, and warn of likely mistakes."""
     with _service_errors(RefusedError):
         warnings = _load("admission.preview").lint(input_files.read_object(file))
-    if wants_json(common):
-        show_json({"warnings": _fields(warnings)})
+    if common.is_document:
+        show_document(common, {"warnings": _fields(warnings)})
         return
     for warning in warnings:
         print(strip_control_characters(f"{warning.field}: {warning.message}"))
@@ -120,9 +120,9 @@ def _compare_orders(
             checkpointing=checkpointing,
         )
         results = run.simulate_all(scenarios, processes=processes)
-    if wants_json(common):
+    if common.is_document:
         shown = [result.to_document() for result in results]
-        show_json({"trace": read.source, "pools": pools, "order": rules.order, "orders": shown})
+        show_document(common, {"trace": read.source, "pools": pools, "order": rules.order, "orders": shown})
         return
     print(report.table(results))
     for note in report.notes(results):
@@ -157,8 +157,8 @@ def _test_request(common: CommonOptions, file: str, request: str, team: str | No
         ],
         "problems": _fields(rehearsal.problems),
     }
-    if wants_json(common):
-        show_json(document)
+    if common.is_document:
+        show_document(common, document)
     else:
         print(rehearsal_sheet(document, width=width(common)))
     return EXIT_REFUSED if rehearsal.refused else EXIT_OK

@@ -131,7 +131,7 @@ def _now(api: HeadwayApi, before: PoolUse) -> PoolUse:
 def _show(common: CommonOptions, answer: Capacity) -> None:
     from headway_client.cli.output import pool_rows, pool_sentence
 
-    if common.output in {"json", "csv"}:
+    if not common.for_people:
         show_rows(common, answer.document, lambda *, wide: pool_rows(answer.pools, wide=wide))
         return
     for pool in answer.pools:

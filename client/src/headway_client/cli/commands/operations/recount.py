@@ -9,7 +9,7 @@ import click
 from headway_client.cli.arguments.dimensions import NAMES
 from headway_client.cli.command import Command, CommonOptions, pass_common
 from headway_client.cli.confirmation import confirm, yes_option
-from headway_client.cli.context import open_api, show_json, wants_json
+from headway_client.cli.context import open_api, show_document
 from headway_client.errors import ServerFaultError, UsageError
 from headway_client.text import counted
 
@@ -64,8 +64,8 @@ def recount(common: CommonOptions, compared: str | None, repaired: str | None, b
         if page.next_token is None or page.next_token == token:
             break
         token = page.next_token
-    if wants_json(common):
-        show_json({"compared": count, "repaired": added, "unreadable": unreadable})
+    if common.is_document:
+        show_document(common, {"compared": count, "repaired": added, "unreadable": unreadable})
     else:
         print(f"{count} ended jobs were compared with the sums of usage; {added} were added.")
     if unreadable:
@@ -81,8 +81,8 @@ def _show_comparison(common: CommonOptions, by: str, day: str) -> None:
     from headway_client.cli.usage_comparison import compare
 
     found = compare(open_api(common), by, day)
-    if wants_json(common):
-        show_json(_document(found))
+    if common.is_document:
+        show_document(common, _document(found))
     else:
         _print(found)
 
@@ -92,7 +92,7 @@ def _repair(common: CommonOptions, dimensions: list[str], day: str, *, yes: bool
 
     api = open_api(common)
     found = [compare(api, by, day) for by in dimensions]
-    if not wants_json(common):
+    if not common.is_document:
         for each in found:
             _print(each)
     differing = [each for each in found if each.differences]
@@ -103,10 +103,10 @@ def _repair(common: CommonOptions, dimensions: list[str], day: str, *, yes: bool
         confirm(common, f"Give {count} figures of {day} the values that the jobs have?", yes=yes)
     for each in differing:
         repair(api, each)
-        if not wants_json(common):
+        if not common.is_document:
             print(f"{len(each.differences)} figures of {day} by {each.by} were repaired.")
-    if wants_json(common):
-        show_json({"day": day, "repaired": [_document(each) for each in differing]})
+    if common.is_document:
+        show_document(common, {"day": day, "repaired": [_document(each) for each in differing]})
 
 
 def _document(found: Comparison) -> dict[str, Any]:
