@@ -118,8 +118,8 @@ def user(common: CommonOptions, name: str, policy: str) -> None:
     """Make a user of the sandbox's account, and print the variables with which commands are this user's."""
     with sandbox_errors():
         info = load("local.manager").user(name, policy=policy)
-    if wants_json(common):
-        show_json(info.exports())
+    if common.is_document:
+        show_document(common, info.exports())
     else:
         print(_exports(info))
 
@@ -142,8 +142,8 @@ def reset(common: CommonOptions, yes: bool) -> None:  # noqa: FBT001  click pass
         if had_state:
             confirm(common, f"Stop the sandbox of {folder.parent} and remove its state?", yes=yes)
             manager.reset(state_dir=folder)
-    if wants_json(common):
-        show_json({"hadState": had_state})
+    if common.is_document:
+        show_document(common, {"hadState": had_state})
     else:
         print(
             "The sandbox's state is removed. `headway sandbox up` starts an empty one."
