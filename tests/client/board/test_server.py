@@ -16,8 +16,9 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from headway_client.board.budget import MAX_READ_BURST, MAX_READS
 from headway_client.board.web.access import SECRET_HEADER
-from headway_client.board.web.server import AGE_HEADER, BoardServer
+from headway_client.board.web.server import AGE_HEADER, RETRY_AFTER_S, BoardServer
 from headway_client.errors import NotAllowedError
 from headway_client.http.api import HeadwayApi
 from tests.client.fakes.log_store import LogStore
@@ -368,20 +369,37 @@ def test_hidden_tabs_cause_two_calls_a_minute(browser: Browser, queue: ContractS
     assert len(queue.received) - before == 2
 
 
-def test_whatever_a_user_clicks_a_minute_has_no_more_than_twelve_calls(
+def test_a_user_who_looks_through_many_jobs_does_not_wait_and_the_average_is_limited(
     browser: Browser, queue: ContractServer, clock: Clock
 ) -> None:
-    names = [f"job-{number}" for number in range(20)]
-    for name in names:
-        queue.queue.add(name)
-    before, statuses = len(queue.received), []
-    for name in names:
+    for number in range(100):
+        queue.queue.add(f"job-{number}")
+    statuses = []
+    for number in range(100):
         clock.now_s += 2
-        browser.get("/api/board")
-        statuses.append(browser.get(f"/api/jobs/{name}")[0])
-    assert len(queue.received) - before <= 12
-    assert statuses[:5] == [200] * 5
-    assert 429 in statuses
+        statuses.append(browser.get(f"/api/jobs/job-{number}")[0])
+    minutes = 100 * 2 / 60
+    assert statuses[:MAX_READ_BURST] == [200] * MAX_READ_BURST
+    assert statuses.count(200) <= MAX_READ_BURST + minutes * MAX_READS
+    assert statuses.count(429) == 100 - statuses.count(200)
+
+
+def test_a_read_without_room_says_when_there_is_room_and_what_was_read_before_is_shown_at_once(
+    browser: Browser, queue: ContractServer, clock: Clock
+) -> None:
+    browser.get("/api/jobs/first")
+    for number in range(MAX_READ_BURST):
+        queue.queue.add(f"job-{number}")
+        browser.get(f"/api/jobs/job-{number}")
+    response, content = browser.send("GET", "/api/jobs/trains")
+    wait_s = int(response.headers["Retry-After"])
+    assert (response.status, wait_s) == (429, 60 / MAX_READS)
+    assert f"in {wait_s} s" in json.loads(content)["error"]
+    clock.now_s += wait_s - 1
+    assert browser.get("/api/jobs/trains")[0] == 429
+    assert browser.get("/api/jobs/first")[0] == 200
+    clock.now_s += 1
+    assert browser.get("/api/jobs/trains")[0] == 200
 
 
 def test_a_read_is_kept_for_all_tabs_until_a_change(browser: Browser, queue: ContractServer) -> None:
@@ -494,9 +512,9 @@ def test_a_lost_connection_is_reported_and_the_last_picture_stays(
 
 
 def test_a_refusal_of_the_queue_is_passed_on(browser: Browser) -> None:
-    status, answer = browser.get("/api/jobs/unknown")
-    assert status == 404
-    assert "unknown" in answer["error"]
+    response, content = browser.send("GET", "/api/jobs/unknown")
+    assert (response.status, response.headers["Retry-After"]) == (404, str(RETRY_AFTER_S))
+    assert "unknown" in json.loads(content)["error"]
 
 
 @pytest.mark.parametrize("name", ["sweep_0", "sweep_9999", "a-b-c"])

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from headway_client.board.budget import MAX_POLLS, MAX_READS, CallBudget
+from headway_client.board.budget import MAX_POLLS, MAX_READ_BURST, MAX_READS, CallBudget
 from headway_client.errors import ClientError
 from headway_client.models import Forecast, Summary
 
@@ -84,7 +84,7 @@ class Poller:
         self._queue = queue
         self._clock = clock
         self._budget = CallBudget(MAX_POLLS, clock=clock)
-        self.reads = CallBudget(MAX_READS, clock=clock)
+        self.reads = CallBudget(MAX_READS, burst=MAX_READ_BURST, clock=clock)
         self._on_summary = on_summary
         self._jitter = jitter
         self._view = View()

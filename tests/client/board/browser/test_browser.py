@@ -380,7 +380,7 @@ def test_an_address_that_is_no_name_of_a_job_is_told_and_the_page_goes_on(
     page: Page, queue: Queue, clock: Clock, name: str
 ) -> None:
     page.goto(page.url.partition("#")[0] + f"#job/{name}")
-    expect(page.locator("#message")).not_to_be_empty()
+    expect(page.locator("#reading")).to_contain_text("The board has no such page")
     queue.do("submit", "urgent", 9, "search", 1)
     clock.now_s += 61
     expect(page.locator("#state")).to_contain_text("1 waiting")
@@ -395,6 +395,66 @@ def test_a_lost_connection_is_shown_and_comes_back(page: Page, queue: Queue, clo
     queue.do("refuse", "off")
     look(page, clock)
     expect(page.locator("#state")).to_contain_text("1 running")
+
+
+@pytest.mark.parametrize(
+    ("address", "path", "shown"),
+    [
+        ("job/low", "jobs/low", "History"),
+        ("timeline", "timeline", "From"),
+        ("jobs", "jobs", "low"),
+        ("workflows", "jobs", "Dependencies"),
+    ],
+)
+def test_a_page_that_has_to_wait_shows_the_wait_instead_of_the_page_before_and_is_read_by_itself(
+    page: Page, address: str, path: str, shown: str
+) -> None:
+    expect(page.get_by_role("region", name="Pools")).to_be_visible()
+    is_full = True
+
+    def answer(route: Route) -> None:
+        if is_full:
+            route.fulfill(status=429, headers={"Retry-After": "1"}, json={"error": "there is room in 1 s"})
+        else:
+            route.fallback()
+
+    page.route(f"**/api/{path}", answer)
+    page.goto(page.url.partition("#")[0] + f"#{address}")
+    expect(page.locator("main")).to_have_text("there is room in 1 s")
+    is_full = False
+    expect(page.locator("main")).to_contain_text(shown)
+    expect(page.locator("#reading")).to_have_count(0)
+
+
+def test_what_was_asked_for_a_page_that_was_left_is_not_shown(page: Page) -> None:
+    expect(page.get_by_role("region", name="Pools")).to_be_visible()
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    page.route("**/api/timeline", hold)
+    page.keyboard.press("2")
+    expect(page.locator("main")).to_have_text("Reading timeline …")
+    page.keyboard.press("4")
+    expect(page.locator("main")).to_contain_text("vision")
+    teams = page.locator("main").inner_text()
+    with page.expect_response("**/api/timeline"):
+        held[0].continue_()
+    page.wait_for_timeout(100)
+    assert page.locator("main").inner_text() == teams
+
+
+def test_jobs_of_another_state_are_not_shown_under_the_chosen_one(page: Page) -> None:
+    page.keyboard.press("3")
+    expect(page.locator("tbody tr")).to_have_count(1)
+    page.route("**/api/jobs?*", lambda route: route.fulfill(status=502, json={"error": "not reached"}))
+    page.get_by_label("State").select_option("ended")
+    expect(page.locator("#reading")).to_have_text("not reached")
+    expect(page.locator("tbody tr")).to_have_count(0)
+    page.unroute("**/api/jobs?*")
+    page.get_by_label("State").select_option("running")
+    expect(page.locator("tbody tr")).to_have_count(1)
 
 
 def test_teams_and_workflows_are_shown(page: Page, queue: Queue) -> None:

@@ -16,7 +16,7 @@ from textual.containers import VerticalScroll
 from textual.widgets import DataTable, Input, Static
 from textual.worker import WorkerCancelled
 
-from headway_client.board.budget import MAX_READS
+from headway_client.board.budget import MAX_READ_BURST
 from headway_client.board.poller import Poller
 from headway_client.board.terminal import app as terminal
 from headway_client.board.terminal.app import Board
@@ -308,10 +308,10 @@ def test_a_page_of_a_job_is_read_again_while_somebody_looks_and_within_the_limit
         await until(pilot, lambda: True)
         assert reads() == before
         app.on_app_focus()
-        for _ in range(10):
+        for _ in range(MAX_READ_BURST):
             await pilot.press("f5")
             await until(pilot, lambda: True)
-        assert reads() == MAX_READS
+        assert reads() == MAX_READ_BURST
 
     run(app, act)
 

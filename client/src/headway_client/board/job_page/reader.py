@@ -31,7 +31,7 @@ MAX_KEPT_ATTEMPTS = 20
 
 NOT_STARTED = "It has not been started, so it has no utilization and no log."
 OF_MEMBERS = "It is an array: its members have utilization and logs."
-_TOO_MANY = "The {what} will be read in a few seconds: there were too many calls of CloudWatch within a minute."
+_TOO_MANY = "The {what} will be read in {wait_s} s: the board limits its calls of CloudWatch."
 
 Value = TypeVar("Value")
 Read = Callable[[JobDetails, Attempt, float], Value]
@@ -122,7 +122,7 @@ class FigureReader:
         if self._clock() < kept.due_s:
             return kept
         if not self._budget.spend(part.calls):
-            kept.note = _TOO_MANY.format(what=part.what) if kept.value is None else ""
+            kept.note = self._wait(part) if kept.value is None else ""
             return kept
         # What has been complete for minutes does not change any more.
         ended_ms = end_ms(attempt)
@@ -133,6 +133,9 @@ class FigureReader:
             kept.note, is_over = str(error), False
         kept.due_s = float("inf") if is_over else self._clock() + part.every_s
         return kept
+
+    def _wait(self, part: _Part[Value]) -> str:
+        return _TOO_MANY.format(what=part.what, wait_s=self._budget.wait_s(part.calls))
 
     def _client(self, service: str) -> Any:
         if service not in self._clients:

@@ -332,7 +332,7 @@ class Board(App[None]):
     @work(thread=True, group="call")
     def _open(self, read: Callable[[], Screen[None]]) -> None:
         if not self._poller.reads.spend():
-            self.call_from_thread(self._say, "Too many calls within a minute; try again in a few seconds.", failed=True)
+            self.call_from_thread(self._say, self._poller.reads.refusal(), failed=True)
             return
         try:
             screen = read()

@@ -27,11 +27,13 @@ class Refused(Exception):
 
     Attributes:
         status: of the response.
+        retry_after_s: after how many seconds the same request may be answered; None if it never will be.
     """
 
-    def __init__(self, status: HTTPStatus, message: str) -> None:
+    def __init__(self, status: HTTPStatus, message: str, *, retry_after_s: int | None = None) -> None:
         super().__init__(message)
         self.status = status
+        self.retry_after_s = retry_after_s
 
 
 class Gate:

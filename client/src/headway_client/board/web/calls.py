@@ -19,11 +19,9 @@ from headway_client.board.web.past import PastApi
 from headway_client.errors import ClientError
 from headway_client.models import ArrayMember, Explanation, Job, JobDetails
 
-KEPT_S = 10.0
-"""For how long the response to a read is given again, to all tabs."""
-
-KEPT_JOB_S = 20.0
-"""For how long a job is given again. An open page asks for it all the time, and leaves room for other reads."""
+KEPT_S = 20.0
+"""For how long the response to a read is given again, to all tabs. An open page asks all the time, and leaves room for
+others; a page that is opened again costs nothing."""
 
 MAX_KEPT = 200
 """Responses that are kept, the newest."""
@@ -97,7 +95,7 @@ class Calls:
             query: of the URL.
 
         Raises:
-            Refused: the pages have no such read, or too many calls were made within a minute.
+            Refused: the pages have no such read, or the budget has no room for it, and the error says when it has.
             ClientError: the queue has refused it, or was not reached.
         """
         match segments:
@@ -110,18 +108,15 @@ class Calls:
 
     def _read(self, segments: list[str], query: Mapping[str, list[str]]) -> Any:
         call = self._reader(segments, query)
-        kept_s = KEPT_JOB_S if len(segments) == 2 else KEPT_S
         key = (*segments, *(f"{name}={value}" for name in sorted(query) for value in query[name]))
         with self._lock:
             kept = self._kept.get(key)
-            if kept is not None and self._clock() - kept.read_s < kept_s:
+            if kept is not None and self._clock() - kept.read_s < KEPT_S:
                 return kept.document
             if not self._budget.spend():
                 if kept is not None:
                     return kept.document
-                raise Refused(
-                    HTTPStatus.TOO_MANY_REQUESTS, "Too many calls within a minute; try again in a few seconds."
-                )
+                raise Refused(HTTPStatus.TOO_MANY_REQUESTS, self._budget.refusal(), retry_after_s=self._budget.wait_s())
             document = call()
             self._kept.pop(key, None)
             self._kept[key] = _Kept(read_s=self._clock(), document=document)

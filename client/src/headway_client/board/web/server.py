@@ -29,6 +29,9 @@ SEEN_S = 15.0
 MAX_BODY_BYTES = 1000
 """Longest body of a change."""
 
+RETRY_AFTER_S = 10
+"""After how many seconds a page asks again for what the queue has refused, or was not reached for."""
+
 TIMEOUT_S = 30.0
 """A connection that sends nothing for so long is closed."""
 
@@ -206,9 +209,9 @@ class _Handler(BaseHTTPRequestHandler):
         try:
             act()
         except Refused as refusal:
-            self._send_error(refusal.status, str(refusal))
+            self._send_error(refusal.status, str(refusal), refusal.retry_after_s)
         except ClientError as error:
-            self._send_error(status_of(error), str(error))
+            self._send_error(status_of(error), str(error), RETRY_AFTER_S)
 
     def _get(self) -> None:
         parts = self._target()
@@ -273,9 +276,10 @@ class _Handler(BaseHTTPRequestHandler):
         else:
             self._send(HTTPStatus.OK, content, headers)
 
-    def _send_error(self, status: HTTPStatus, message: str) -> None:
+    def _send_error(self, status: HTTPStatus, message: str, retry_after_s: int | None) -> None:
         content = json.dumps({"error": message}).encode()
-        self._send(status, content, {"Content-Type": "application/json"})
+        retry = {} if retry_after_s is None else {"Retry-After": str(retry_after_s)}
+        self._send(status, content, {"Content-Type": "application/json", **retry})
 
     def _send(self, status: HTTPStatus, content: bytes, headers: Mapping[str, str]) -> None:
         self.send_response(status)

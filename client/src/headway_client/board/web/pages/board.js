@@ -6,7 +6,7 @@ import { jobsPage, nowPage, teamsPage, workflowsPage } from "./pages.js";
 import { call, enter } from "./session.js";
 import { timelinePage } from "./timeline.js";
 
-const VISIBLE_MS = 2000, HIDDEN_MS = 30000, LIST_MS = 20000, LISTED = 100;
+const VISIBLE_MS = 2000, HIDDEN_MS = 30000, LISTED = 100;
 // To the queue a held job is a waiting one.
 const HELD = "pending preempted held";
 const PAGES = [["now", "Now"], ["timeline", "Timeline"], ["jobs", "Jobs"], ["teams", "Teams"], ["workflows", "Workflows"]];
@@ -15,19 +15,30 @@ const state = { summary: null, forecast: null, error: "", allowsChanges: false }
 const view = { text: "", states: "live", sort: null };
 const kept = new Map();
 const etags = new Map();
-let readAt = 0, lost = "", timer = 0, listed = { key: "", jobs: [], at: 0 }, explained = { name: "", why: null }, figured = { name: "", figures: null, isRead: false };
+const refusals = new Map();
+let readAt = 0, lost = "", timer = 0, explained = { name: "", why: null }, figured = { name: "", figures: null, isRead: false };
 const main = document.getElementById("main");
 
+// What the server has refused for some seconds is asked for again after them.
 async function read(path) {
+  const refusal = refusals.get(path);
+  if (refusal && Date.now() < refusal.until) throw refusal;
+  refusals.delete(path);
   const known = kept.get(path);
   const answer = await call(path, { headers: known ? { "If-None-Match": etags.get(path) } : {} });
   const age = Number(answer.headers.get("Headway-Board-Age") ?? 0);
   if (answer.status === 304) return { document: known, age };
   const document = await answer.json();
-  if (!answer.ok) throw new Error(document.error);
+  if (!answer.ok) throw refused(path, document.error, answer.headers.get("Retry-After"));
   kept.set(path, document);
   etags.set(path, answer.headers.get("ETag"));
   return { document, age };
+}
+
+function refused(path, message, seconds) {
+  const error = new Error(message);
+  if (seconds) refusals.set(path, Object.assign(error, { until: Date.now() + 1000 * Number(seconds) }));
+  return error;
 }
 
 async function poll() {
@@ -63,21 +74,41 @@ function decoded(text) {
   }
 }
 
+// The page that the address names; only its own content is ever shown.
+function pageKey({ page, name } = route()) {
+  return name === undefined ? page : `${page}/${name}`;
+}
+
 async function draw() {
-  const { page, name } = route();
-  drawHead(page);
+  const here = route();
+  drawHead(here.page);
   // A tab that nobody sees causes no calls but those of the poller.
   if (!state.summary || document.hidden) return;
-  try {
-    if (page === "now") show(page, nowPage(state, now()));
-    else if (page === "timeline") show(page, timelinePage(state, (await read("/api/timeline")).document, now()));
-    else if (page === "teams") show(page, teamsPage(state.summary));
-    else if (page === "workflows") show(page, workflowsPage(await jobs("live")));
-    else if (page === "jobs") await drawJobs();
-    else drawJob(name).catch((error) => say(error.message));
-  } catch (error) {
-    say(error.message);
-  }
+  if (main.dataset.page !== pageKey(here)) show(pageKey(here), [reading(here.name ?? here.page)]);
+  const failed = (error) => tell(pageKey(here), error);
+  // Its figures may take seconds, for which the next picture does not wait.
+  if (here.page === "job") drawJob(here.name).catch(failed);
+  else await drawPage(here.page).catch(failed);
+}
+
+// Stands where content will be, and says why there is none yet.
+function reading(what) {
+  return el("p", { class: "soft", id: "reading", role: "status" }, `Reading ${what} …`);
+}
+
+async function drawPage(page) {
+  if (page === "now") show(page, nowPage(state, now()));
+  else if (page === "timeline") show(page, timelinePage(state, (await read("/api/timeline")).document, now()));
+  else if (page === "teams") show(page, teamsPage(state.summary));
+  else if (page === "workflows") show(page, workflowsPage(await jobs("live")));
+  else await drawJobs();
+}
+
+function tell(key, { message }) {
+  if (key !== pageKey()) return;
+  const note = document.getElementById("reading");
+  if (note) note.textContent = safe(message);
+  else say(message);
 }
 
 function drawHead(page) {
@@ -92,8 +123,10 @@ function drawHead(page) {
   }
 }
 
-// Replaces the page, unless somebody has selected text of it. The focus stays on the same link.
+// Replaces the page, unless another one was opened meanwhile, or somebody has selected text of it. The focus stays on the
+// same link.
 function show(key, children) {
+  if (key !== pageKey()) return;
   const selection = document.getSelection();
   if (main.dataset.page === key && !selection.isCollapsed && main.contains(selection.anchorNode)) return;
   const focused = main.contains(document.activeElement) ? document.activeElement.getAttribute("href") : null;
@@ -104,32 +137,36 @@ function show(key, children) {
 
 async function jobs(states) {
   const query = states === "live" ? "" : `?${states.replace(" held", "").split(" ").map((each) => `state=${each}`).join("&")}`;
-  if (listed.key === query && Date.now() - listed.at < LIST_MS) return listed.jobs;
-  const { document: found } = await read(`/api/jobs${query}`);
-  listed = { key: query, jobs: found.jobs, at: Date.now() };
-  return listed.jobs;
+  return (await read(`/api/jobs${query}`)).document.jobs;
 }
 
 async function drawJobs() {
-  const all = await jobs(view.states);
+  const { states } = view;
+  const all = await jobs(states);
+  if (states !== view.states) return;
   const found = view.states === HELD ? all.filter((job) => job.held) : all;
   const told = listNote(all.length, found.length);
   const note = document.getElementById("list-note");
   if (note) note.textContent = told;
   const onsort = (place) => {
     view.sort = { place, down: view.sort?.place === place && !view.sort.down };
-    drawJobs().then(() => main.querySelectorAll("th button")[place].focus());
+    draw().then(() => main.querySelectorAll("th button")[place].focus());
   };
   const rows = jobsPage(found, view, onsort);
-  const old = main.dataset.page === "jobs" ? main.querySelector("table") : null;
+  const old = document.getElementById("filter") ? main.querySelector("table, #reading") : null;
   if (old) {
     const focused = old.contains(document.activeElement) ? document.activeElement.getAttribute("href") : null;
     old.replaceWith(rows);
     if (focused) [...rows.querySelectorAll("a")].find((each) => each.getAttribute("href") === focused)?.focus();
     return;
   }
-  const filter = el("input", { id: "filter", type: "search", value: view.text, oninput: (event) => { view.text = event.target.value; drawJobs(); } });
-  const choice = el("select", { id: "states", onchange: (event) => { view.states = event.target.value; drawJobs(); } },
+  const filter = el("input", { id: "filter", type: "search", value: view.text, oninput: (event) => { view.text = event.target.value; draw(); } });
+  const onchoice = (event) => {
+    view.states = event.target.value;
+    main.querySelector("table")?.replaceWith(reading("jobs"));
+    draw();
+  };
+  const choice = el("select", { id: "states", onchange: onchoice },
     [["live", "not ended"], ["running stopping", "running"], ["pending preempted", "waiting"], [HELD, "held"], ["completed failed stopped", "ended"]]
       .map(([value, text]) => el("option", { value, selected: value === view.states }, text)));
   show("jobs", [el("div", { class: "tools" }, el("label", { for: "filter" }, "Filter"), filter, el("label", { for: "states" }, "State"), choice,
@@ -206,7 +243,6 @@ async function change(name, action) {
   } catch {
     say("The board's server does not respond; the request may still be carried out.");
   }
-  listed.at = 0;
   await poll();
 }
 
