@@ -163,24 +163,51 @@ def test_each_change_of_a_job_is_reported_once(api: HeadwayApi, server: Contract
 def test_clients_repeat_no_sentence_of_each_other(api: HeadwayApi, server: ContractServer, aws: AwsStub):
     sentences: list[str] = []
     headway_client.install(api, tell=sentences.append)
+    client().create_training_job(**request("job1"))
+    server.queue.jobs["job1"]["jobState"] = "completed"
+
+    for _ in range(2):
+        boto3.Session().client("sagemaker").describe_training_job(TrainingJobName="job1")
+
+    assert sentences == ["job1 waits, place 1 in the queue: Waits for 1 ml.p5.48xlarge.", "job1 has completed"]
+
+
+def test_jobs_of_others_that_are_described_or_listed_are_not_reported(
+    api: HeadwayApi, server: ContractServer, aws: AwsStub
+):
+    sentences: list[str] = []
+    headway_client.install(api, tell=sentences.append)
+    other = server.queue.add("others")
+    for state in ("pending", "running", "completed"):
+        other["jobState"] = state
+        # SDK 3 lists in this way: each job that the list has is described.
+        for summary in client().list_training_jobs()["TrainingJobSummaries"]:
+            client().describe_training_job(TrainingJobName=summary["TrainingJobName"])
+
+    assert sentences == []
+
+
+def test_a_job_that_is_stopped_is_reported(api: HeadwayApi, server: ContractServer, aws: AwsStub):
+    sentences: list[str] = []
+    headway_client.install(api, tell=sentences.append)
     server.queue.add("job1")
-    server.queue.add("ended", jobState="completed")
 
-    for name in ("job1", "ended") * 2:
-        boto3.Session().client("sagemaker").describe_training_job(TrainingJobName=name)
+    client().stop_training_job(TrainingJobName="job1")
 
-    assert sentences == ["job1 waits, place 1 in the queue: Waits for 1 ml.p5.48xlarge."]
+    assert [each.partition(":")[0] for each in sentences] == ["job1 was stopped"]
 
 
 def test_notifications_go_to_standard_error_without_control_characters(
     api: HeadwayApi, server: ContractServer, aws: AwsStub, capsys: pytest.CaptureFixture[str]
 ):
     headway_client.install(api)
-    server.queue.add("job1", reason={"code": "PoolFull", "message": "waits for \x1b[31mx"})
+    client().create_training_job(**request("job1"))
+    capsys.readouterr()
+    server.queue.jobs["job1"].update(held=True, reason={"code": "Held", "message": "held for \x1b[31mx"})
 
     client().describe_training_job(TrainingJobName="job1")
 
-    assert capsys.readouterr() == ("", "headway: job1 waits, place 1 in the queue: waits for \\x1b[31mx\n")
+    assert capsys.readouterr() == ("", "headway: job1 is held for \\x1b[31mx\n")
 
 
 def test_unfinished_jobs_are_printed_with_the_command_to_stop_them(api: HeadwayApi, server: ContractServer):

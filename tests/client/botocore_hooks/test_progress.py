@@ -53,15 +53,24 @@ def test_each_change_is_reported_once(looks: list[dict[str, Any]], beginnings: l
     assert all(sentence.startswith(beginning) for sentence, beginning in zip(told, beginnings, strict=True)), told
 
 
-@pytest.mark.parametrize(("skip_ended", "count"), [(False, 1), (True, 0)])
-def test_a_job_that_had_ended_before_may_be_skipped(skip_ended: bool, count: int):
+@pytest.mark.parametrize(("own_only", "count"), [(False, 1), (True, 0)])
+def test_jobs_that_are_not_followed_may_be_left_out(own_only: bool, count: int):
     sentences: list[str] = []
-    progress = Progress(sentences.append, skip_ended=skip_ended)
+    progress = Progress(sentences.append, own_only=own_only)
 
     for _ in range(2):
-        progress.update(seen(jobState="completed"))
+        progress.update(seen(**RUNS))
 
     assert len(sentences) == count
+
+
+def test_a_job_that_is_followed_is_told_from_then_on():
+    told: list[str] = []
+    progress = Progress(told.append, own_only=True)
+    progress.follow(seen())
+    progress.update(seen())
+    progress.update(seen(**RUNS))
+    assert [sentence.partition(":")[0] for sentence in told] == ["job1 waits", "job1 runs as job1"]
 
 
 def test_a_preemption_is_reported_once():

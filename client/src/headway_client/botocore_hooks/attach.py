@@ -47,8 +47,8 @@ def attach(
         api: the queue, for which it signs; by default the one that the environment or the profile file configures,
             signed with the credentials of each client, unless the profile names an AWS profile.
         priority: for requests without a priority tag; None for the queue's default.
-        tell: called with a sentence, such as ``print``, whenever the place or state of a submitted or described job
-            has changed; None for no notifications.
+        tell: called with a sentence, such as ``print``, whenever the place or state of a job that was submitted
+            or stopped through it has changed; None for no notifications.
 
     Raises:
         ClientError: of `headway_client.errors`: `target` has no training jobs, is a client of another region or
@@ -56,7 +56,7 @@ def attach(
     """
     if not hasattr(target, "meta"):
         access = QueueAccess(api or configured_connection(fallback_region=target.region_name))
-        attach_session(target, access, Progress(tell, skip_ended=True), priority=priority)
+        attach_session(target, access, Progress(tell, own_only=True), priority=priority)
         return
     service = target.meta.service_model.service_name
     if service not in _SERVICES:
@@ -65,7 +65,7 @@ def attach(
     elsewhere = access.why_not(target)
     if elsewhere is not None:
         raise UsageError(elsewhere)
-    attach_client(target, access, Progress(tell, skip_ended=True), priority=priority)
+    attach_client(target, access, Progress(tell, own_only=True), priority=priority)
 
 
 def attach_session(

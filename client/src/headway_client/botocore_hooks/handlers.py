@@ -97,7 +97,7 @@ class _Handlers:
             # SageMaker refuses a name in use, and a caller whose generated names collide has to notice.
             message = f"The queue already has a job {name} from the same request."
             return error_response(400, "ResourceInUse", message)
-        self._progress.update(submission.job)
+        self._progress.follow(submission.job)
         return answer({"TrainingJobArn": arn_of(request, context["client_region"], name)})
 
     def _find(self, *, params: dict[str, Any], context: dict[str, Any], **_: Any) -> None:
@@ -164,7 +164,7 @@ class _Handlers:
             return refusal(error)
         if job is None:
             return None
-        self._progress.update(job)
+        self._progress.follow(job)
         return answer({})
 
     def _find_tagged(self, *, params: dict[str, Any], context: dict[str, Any], **_: Any) -> None:

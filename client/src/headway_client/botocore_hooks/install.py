@@ -47,8 +47,8 @@ def install(
         profile: a profile of the profile file.
         region: the queue's region.
         priority: 0 to 9999, for requests without a priority tag.
-        tell: called with a sentence whenever the place or state of a submitted or described job has changed; by default
-            it prints to standard error. None for no notifications.
+        tell: called with a sentence whenever the place or state of a job that was submitted or stopped through it has
+            changed; by default it prints to standard error. None for no notifications.
 
     Raises:
         ClientError: of `headway_client.errors`: no queue is configured, or the profile is not valid.
@@ -66,7 +66,7 @@ def install_access(access: QueueAccess, *, priority: int | None = None, notify: 
         priority: as for `install`.
         notify: as ``tell`` of `install`.
     """
-    make, progress = botocore.session.Session.create_client, Progress(notify, skip_ended=True)
+    make, progress = botocore.session.Session.create_client, Progress(notify, own_only=True)
 
     @functools.wraps(make)
     def create_client(session: botocore.session.Session, *args: Any, **options: Any) -> Any:

@@ -22,25 +22,33 @@ class Progress:
 
     Args:
         notify: shows a sentence; None for no notifications.
-        skip_ended: whether a job that had ended before its first update is no change. The SDKs describe all jobs that
-            they list.
+        own_only: whether only jobs that were given to `follow` are notified about. The SDKs describe all jobs that they
+            list, those of other users too.
     """
 
-    def __init__(self, notify: Notify | None, *, skip_ended: bool = False) -> None:
+    def __init__(self, notify: Notify | None, *, own_only: bool = False) -> None:
         self._notify = notify
-        self._skip_ended = skip_ended
+        self._own_only = own_only
         self._notified: TtlCache[tuple[object, ...]] = TtlCache(max_size=MAX_FOLLOWED_JOBS, ttl_s=_FOREVER)
         self._preemptions: TtlCache[int] = TtlCache(max_size=MAX_FOLLOWED_JOBS, ttl_s=_FOREVER)
 
+    def follow(self, job: Job) -> None:
+        """Notify about a job that the caller has submitted or changed, and about its changes from now on."""
+        self._report(job)
+
     def update(self, job: Job) -> None:
         """Notify about the changes of a job since the last update, if there are any."""
+        if not self._own_only or self._notified.get(job.name) is not None:
+            self._report(job)
+
+    def _report(self, job: Job) -> None:
         if self._notify is None:
             return
         # Without the reason's message, which may change every minute, for example with the expected start.
         current = (job.state, job.held, job.place, job.reason.code, job.live_attempt, *_milestones(job))
         before = self._notified.get(job.name)
         self._notified.put(job.name, current)
-        if before == current or (before is None and self._skip_ended and job.has_ended):
+        if before == current:
             return
         known = self._preemptions.get(job.name)
         self._preemptions.put(job.name, job.preemptions)
