@@ -31,6 +31,11 @@ def end_sentence(job: Job, reason: str | None = None) -> str:
     return _once(f"{job.name} {_ENDS[job.state]}", job.state, why(job) if reason is None else reason)
 
 
+def unfinished_sentence(name: str) -> str:
+    """Return one line about a job that is waited for no longer."""
+    return f"{name} stays in the queue; `headway wait {name}` waits again, `headway stop {name}` stops it"
+
+
 def cost_sentence(job: JobDetails) -> str | None:
     """Return the cost of a job's ended attempts with what it leaves out; None if it has none."""
     if job.cost is None:

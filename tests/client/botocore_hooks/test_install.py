@@ -22,6 +22,7 @@ from headway_client.botocore_hooks.job_cache import QueueJobs
 from headway_client.cli.exit_codes import EXIT_INTERRUPTED, EXIT_USAGE
 from headway_client.errors import UsageError
 from headway_client.http.api import HeadwayApi
+from headway_client.job_sentences import unfinished_sentence
 from tests.client.fakes.aws_stub import AwsStub, training_job
 from tests.client.fakes.contract import request
 from tests.client.fakes.server import REGION, ContractServer, Fault
@@ -225,9 +226,7 @@ def test_unfinished_jobs_are_printed_with_the_command_to_stop_them(api: HeadwayA
     print_unfinished_jobs(jobs, told.append)
     print_unfinished_jobs(jobs, told.append)
 
-    assert told == [
-        f"{name} stays in the queue; `headway stop {name}` stops it" for name in ("waits", "runs", "preempted")
-    ]
+    assert told == [unfinished_sentence(name) for name in ("waits", "runs", "preempted")]
 
 
 @pytest.mark.parametrize("others", [[], ["mine"]], ids=["of-others", "of-the-caller"])
@@ -241,7 +240,7 @@ def test_an_unfinished_job_behind_those_that_are_listed_is_printed(
 
     print_unfinished_jobs(jobs, told.append)
 
-    assert told == ["second stays in the queue; `headway stop second` stops it"]
+    assert told == [unfinished_sentence("second")]
 
 
 def test_an_ended_job_is_not_printed_because_others_have_as_many_as_are_listed(
@@ -329,7 +328,7 @@ def test_ctrl_c_leaves_the_job_in_the_queue_and_prints_how_to_stop_it(folder: Pa
     done = run("train.py", "--interrupt", folder=folder)
 
     assert done.returncode == EXIT_INTERRUPTED
-    assert "headway: job1 stays in the queue; `headway stop job1` stops it" in done.stderr.splitlines()
+    assert f"headway: {unfinished_sentence('job1')}" in done.stderr.splitlines()
 
 
 def test_ctrl_c_prints_the_same_in_a_program_that_calls_install(folder: Path, endpoint_set: str, aws: AwsStub):
@@ -347,7 +346,7 @@ def test_ctrl_c_prints_the_same_in_a_program_that_calls_install(folder: Path, en
     )
 
     assert done.returncode == -signal.SIGINT
-    assert done.stderr.count("headway: job1 stays in the queue; `headway stop job1` stops it") == 1
+    assert done.stderr.count(f"headway: {unfinished_sentence('job1')}") == 1
     assert "KeyboardInterrupt" in done.stderr
 
 

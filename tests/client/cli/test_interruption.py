@@ -45,4 +45,4 @@ def test_an_interrupted_wait_says_that_the_job_continues(
     code, _, err = run("wait", "job1")
 
     assert code == 130
-    assert err.splitlines()[-1].startswith("headway: interrupted; the jobs continue; `headway wait job1`")
+    assert err.splitlines()[-1].startswith("headway: interrupted; job1 stays in the queue; `headway wait job1`")

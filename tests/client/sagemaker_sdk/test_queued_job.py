@@ -84,6 +84,26 @@ def test_a_wait_ends_with_the_job_and_polls_at_the_given_interval(
     assert len(server.received) == 4
 
 
+@pytest.mark.parametrize("wait", [QueuedJob.wait, QueuedJob.result])
+@pytest.mark.parametrize("is_told", [True, False])
+def test_an_interrupted_wait_says_that_the_job_goes_on_and_how_to_wait_again_and_to_stop_it(
+    api: HeadwayApi, job: dict[str, Any], wait: Callable[..., Any], is_told: bool
+):
+    def interrupt() -> None:
+        raise KeyboardInterrupt
+
+    told: list[str] = []
+    with pytest.raises(KeyboardInterrupt):
+        wait(queued(api, Time([interrupt])), tell=told.append if is_told else None)
+
+    assert (
+        told[1:]
+        == [
+            "job1 stays in the queue; `headway wait job1` waits again, `headway stop job1` stops it",
+        ][: int(is_told)]
+    )
+
+
 @pytest.mark.parametrize("state", ["completed", "failed", "stopped"])
 def test_a_job_that_has_ended_is_not_waited_for(api: HeadwayApi, job: dict[str, Any], state: str):
     become(job, state)()
@@ -200,7 +220,7 @@ def test_an_error_of_the_first_request_is_tolerated_from_a_queue_that_has_respon
 ):
     time = Time([become(job, "completed")])
     server.fail(Fault(status=500))
-    wait = partial(queued(api, time).wait, timeout, tell=None, responded=responded)
+    wait = partial(queued(api, time).follow, timeout, tell=None, responded=responded)
 
     if pauses is None:
         with pytest.raises(ServerFaultError):
@@ -216,7 +236,7 @@ def test_a_timeout_without_any_response_raises_the_error(api: HeadwayApi, server
     server.fail(Fault(status=500))
 
     with pytest.raises(ServerFaultError):
-        queued(api, time).wait(12, tell=None, responded=True)
+        queued(api, time).follow(12, tell=None, responded=True)
     assert time.pauses == [5, 5, 2]
 
 

@@ -11,6 +11,7 @@ from sagemaker.pytorch import PyTorch
 from sagemaker.tuner import ContinuousParameter, HyperparameterTuner
 
 from headway_client import QueueTrainingJobSession
+from headway_client.job_sentences import unfinished_sentence
 from tests.client.fakes.aws_stub import AwsStub
 from tests.client.fakes.server import ContractServer
 from tests.client.life import LINES, clock, in_order, interrupt, preempted_once, step
@@ -97,7 +98,7 @@ def test_ctrl_c_leaves_the_job_in_the_queue_and_prints_how_to_stop_it(
     with suppress(KeyboardInterrupt):
         pytorch(sources, queue).fit(job_name="job1", logs=logs)
 
-    assert capsys.readouterr().err == "headway: job1 stays in the queue; `headway stop job1` stops it\n"
+    assert capsys.readouterr().err == f"headway: {unfinished_sentence('job1')}\n"
     assert server.queue.jobs["job1"]["jobState"] == "pending"
 
 

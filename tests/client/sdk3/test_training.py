@@ -14,6 +14,7 @@ from sagemaker.core.resources import ProcessingJob, TrainingJob
 from sagemaker.core.training.configs import Compute, SourceCode, StoppingCondition
 from sagemaker.train import ModelTrainer
 
+from headway_client.job_sentences import unfinished_sentence
 from tests.client.fakes.aws_stub import AwsStub
 from tests.client.fakes.server import ContractServer
 from tests.client.life import LINES, clock, in_order, preempted_once, step
@@ -113,7 +114,7 @@ def test_ctrl_c_leaves_the_job_in_the_queue_and_prints_how_to_stop_it(
             thread.join()
 
     name = only_job(server)["jobName"]
-    assert f"headway: {name} stays in the queue; `headway stop {name}` stops it\n" in capsys.readouterr().err
+    assert f"headway: {unfinished_sentence(name)}\n" in capsys.readouterr().err
     assert only_job(server)["jobState"] == "pending"
 
 

@@ -1,4 +1,4 @@
-"""Print the unfinished jobs when waiting for them is interrupted, with the command to stop them."""
+"""Print the unfinished jobs when waiting for them is interrupted, with the commands for them."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from types import FrameType
 from typing import Protocol
 
 from headway_client.botocore_hooks.progress import Notify
+from headway_client.job_sentences import unfinished_sentence
 from headway_client.text import to_stderr
 
 MAX_PRINTED_JOBS = 20
@@ -35,7 +36,7 @@ def print_unfinished_jobs(jobs: Submitted, notify: Notify = to_stderr) -> None:
     """
     names = jobs.unfinished()
     for name in names[:MAX_PRINTED_JOBS]:
-        notify(f"{name} stays in the queue; `headway stop {name}` stops it")
+        notify(unfinished_sentence(name))
     if len(names) > MAX_PRINTED_JOBS:
         notify(f"so do {len(names) - MAX_PRINTED_JOBS} more; `headway queue` shows them")
 

@@ -20,7 +20,7 @@ from headway_client.errors import (
 )
 from headway_client.http.outage import NO_RESPONSE, Outage
 from headway_client.install_hint import install_command
-from headway_client.job_sentences import end_sentence
+from headway_client.job_sentences import end_sentence, unfinished_sentence
 from headway_client.models import Job, JobDetails
 from headway_client.text import to_stderr
 
@@ -78,6 +78,27 @@ class QueuedJob:
         return self._api.get_job(self.job_name)
 
     def wait(
+        self, timeout: float | None = None, *, poll_s: float = POLL_S, tell: Notify | None = to_stderr
+    ) -> JobDetails:
+        """Wait until the job has ended, in whatever state.
+
+        Args:
+            timeout: maximum number of seconds; None for no limit, 0 to request the job once.
+            poll_s: the polling interval in seconds.
+            tell: called with a sentence when the job's state or its place in the queue changes, and with how to go on
+                when the wait is interrupted, which stops no job; None for no notifications.
+
+        Returns:
+            The job in its last known state; with a timeout check `Job.has_ended`.
+        """
+        try:
+            return self.follow(timeout, poll_s=poll_s, tell=tell)
+        except KeyboardInterrupt:
+            if tell is not None:
+                tell(unfinished_sentence(self.job_name))
+            raise
+
+    def follow(
         self,
         timeout: float | None = None,
         *,
@@ -85,13 +106,12 @@ class QueuedJob:
         tell: Notify | None = to_stderr,
         responded: bool = False,
     ) -> JobDetails:
-        """Wait until the job has ended, in whatever state.
+        """Wait as `wait` does, for callers that have words of their own for an interrupt.
 
         Args:
-            timeout: maximum number of seconds; None for no limit, 0 to request the job once.
-            poll_s: the polling interval in seconds.
-            tell: called with a sentence when the job's state or its place in the queue changes; None for no
-                notifications.
+            timeout: as for `wait`.
+            poll_s: as for `wait`.
+            tell: as for `wait`, but at an interrupt.
             responded: whether the queue has responded to the caller before. Then the first request may fail as later
                 ones may; otherwise its error is raised, as the endpoint may be wrong.
 

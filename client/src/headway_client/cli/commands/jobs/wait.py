@@ -13,6 +13,7 @@ from headway_client.cli.command import Command, CommonOptions, pass_common
 from headway_client.cli.context import act_on_jobs, open_api, worst
 from headway_client.cli.exit_codes import EXIT_JOB_FAILED, EXIT_OK, EXIT_TIMEOUT
 from headway_client.cli.interruption import UNCHANGED, if_interrupted
+from headway_client.job_sentences import unfinished_sentence
 from headway_client.text import to_stderr
 
 if TYPE_CHECKING:
@@ -67,8 +68,8 @@ def wait_for(
         nonlocal responded
         remaining = None if until is None else max(until - _clock(), 0)
         queued = QueuedJob(api, name, pause=_pause, clock=_clock)
-        with if_interrupted(f"the jobs continue; `headway wait {name}` waits again, `headway stop {name}` stops it."):
-            job = queued.wait(remaining, tell=None if common.is_document else to_stderr, responded=responded).job
+        with if_interrupted(unfinished_sentence(name)):
+            job = queued.follow(remaining, tell=None if common.is_document else to_stderr, responded=responded).job
         responded = True
         outcomes.append(_job_exit_code(job))
         return job
