@@ -42,6 +42,9 @@ def _table(diagram: re.Match[str]) -> str:
 
 
 def _read(_app: Any, name: str, source: list[str]) -> None:
+    if name.startswith("docs/decisions/0"):
+        # Why something is as it is would hide how it is used.
+        source[0] = "---\nnosearch: true\n---\n" + source[0]
     source[0] = _DIAGRAM.sub(_table, source[0])
     if name == root_doc:
         source[0] += "\n" + _navigation(source[0])

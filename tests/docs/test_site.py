@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from docs.site import badges, selfcontained, terminal
+from docs.site import badges, conf, selfcontained, terminal
 
 
 @pytest.mark.parametrize(
@@ -41,6 +41,16 @@ def test_the_terminal_shows_the_output_from_the_submission_of_job4_until_job1_re
 def test_output_without_these_lines_is_refused() -> None:
     with pytest.raises(ValueError, match="lacks"):
         terminal.excerpt("nothing")
+
+
+@pytest.mark.parametrize(
+    ("page", "is_found"),
+    [("docs/decisions/0047-x", False), ("docs/decisions/README", True), ("docs/how-to/release", True)],
+)
+def test_the_search_finds_no_decisions_before_the_pages_that_say_how(page: str, *, is_found: bool) -> None:
+    source = ["# Update\n"]
+    conf._read(None, page, source)
+    assert source[0].startswith("---\nnosearch: true\n---\n# Update\n") != is_found
 
 
 def test_the_badges_are_those_of_the_project() -> None:
