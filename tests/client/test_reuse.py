@@ -146,6 +146,28 @@ def test_a_job_that_waits_for_an_equal_one_names_it(objects: MemoryObjects, api:
     assert (second.state, second.place) == ("pending", None)
 
 
+def test_a_program_is_told_at_once_whether_a_job_computes(
+    handler: ModuleType,  # noqa: F811
+    objects: MemoryObjects,
+    api: HeadwayApi,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    queue = TrainingQueue(api=api)
+    queue.submit(pinned("first"), reuse=True)
+    complete(handler, objects, "first")
+    queue.map(pinned("first"), [None, None], ["second", "third"], reuse=True)
+    other = pinned("other", HyperParameters={"rate": "2"})
+    queue.submit(other, reuse=True)
+
+    first, second, third, fourth = capsys.readouterr().err.splitlines()
+    assert first.startswith("headway: first waits")
+    assert second == "headway: second has completed, with the outputs of first"
+    assert third == "headway: third has completed, with the outputs of first"
+    assert fourth.endswith(
+        "computes, as no job that was submitted with reuse has the outputs of the same request, sources and inputs"
+    )
+
+
 def test_a_queue_without_buckets_says_what_to_set(handler: ModuleType, api: HeadwayApi) -> None:  # noqa: F811
     handler.container.settings = Settings.of(_environment(handler.container.settings))
     with pytest.raises(RefusedError, match="parameter ReuseBucketArns"):

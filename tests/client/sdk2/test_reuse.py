@@ -64,7 +64,10 @@ def test_a_changed_source_file_hyperparameter_or_input_is_another_job(fit: Any, 
     assert fit("four") not in {first, changed}
 
 
-def test_the_handle_to_the_queue_asks_for_reuse(server: ContractServer, aws: AwsStub, sources: str):
+@pytest.mark.parametrize("reuse", [True, False])
+def test_the_handle_to_the_queue_asks_for_reuse_and_says_what_became_of_it(
+    server: ContractServer, aws: AwsStub, sources: str, capsys: pytest.CaptureFixture[str], *, reuse: bool
+):
     estimator = PyTorch(
         entry_point="train.py",
         source_dir=sources,
@@ -75,6 +78,8 @@ def test_the_handle_to_the_queue_asks_for_reuse(server: ContractServer, aws: Aws
         instance_count=1,
         sagemaker_session=session(),
     )
-    TrainingQueue().submit(estimator, f"s3://{BUCKET}/data", "one", reuse=True, reuse_unpinned=True)
-    bodies = [json.loads(each.body) for each in server.received if each.method == "POST"]
-    assert [(body["reuse"], body["reuseUnpinned"]) for body in bodies] == [(True, True)]
+    TrainingQueue().submit(estimator, f"s3://{BUCKET}/data", "one", reuse=reuse, reuse_unpinned=reuse)
+    (body,) = [json.loads(each.body) for each in server.received if each.method == "POST"]
+    assert (body.get("reuse", False), body.get("reuseUnpinned", False)) == (reuse, reuse)
+    told = [line for line in capsys.readouterr().err.splitlines() if line.startswith("headway: ")]
+    assert told == ["headway: one waits, place 1 in the queue: Waits for 1 ml.p5.48xlarge."] * reuse

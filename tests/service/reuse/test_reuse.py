@@ -57,6 +57,11 @@ def document(name: str, **changes: Any) -> dict[str, Any]:
     return request(name, **{**settings, **changes})
 
 
+NOBODY_ANSWERS = (
+    "computes, as no job that was submitted with reuse has the outputs of the same request, sources and inputs"
+)
+
+
 def submit(
     world: World, name: str, caller: Caller = ROOT, *, unpinned: bool = False, **changes: Any
 ) -> JobView[JobRecord]:
@@ -174,6 +179,13 @@ def test_a_full_queue_accepts_a_job_that_needs_no_place_in_it(world: World):
     assert submit(world, "second").job.job_state is JobState.COMPLETED
 
 
+def test_a_job_that_none_answers_says_so_at_its_acceptance(world: World):
+    submit(world, "first")
+    (step,) = job(world, "first").history
+    assert step.reason.message == f"entered the queue for 1 ml.p5.48xlarge; {NOBODY_ANSWERS}"
+    assert (step.reason, step.job_state) == (job(world, "first").reason, JobState.PENDING)
+
+
 def test_what_has_no_reuse_is_never_looked_at(world: World):
     submit(world, "first")
     run(world, "first")
@@ -236,6 +248,7 @@ def test_what_may_change_the_result_may_not_differ(world: World, change: dict[st
     run(world, "first")
     seen = submit(world, "second", **change)
     assert (seen.job.job_state, seen.job.reason.code) == (JobState.PENDING, ReasonCode.ENTERED)
+    assert seen.job.reason.message.endswith(NOBODY_ANSWERS)
 
 
 def test_another_team_gets_nothing(world: World):
@@ -255,6 +268,7 @@ def test_who_may_not_see_the_other_job_learns_nothing_about_it(world: World, whe
     seen = submit(world, "second", BOB)
     assert (seen.job.job_state, seen.job.reason.code) == (JobState.PENDING, ReasonCode.ENTERED)
     assert (seen.job.depends_on, seen.job.reuse and seen.job.reuse.key) == ((), "")
+    assert seen.job.reason.message.endswith(NOBODY_ANSWERS)
     assert all("first" not in step.reason.message for step in seen.job.history)
     assert submit(world, "third", ADA).job.job_name == "third"
 

@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING, Any
 from headway_client.alternatives import name_in
 from headway_client.errors import BatchRefusedError, JobNotFoundError, UsageError
 from headway_client.http.connect import default_api
+from headway_client.job_sentences import progress_sentence
 from headway_client.models import JOB_STATES, Job
 from headway_client.sagemaker_sdk.build_request import training_request
 from headway_client.sagemaker_sdk.queued_job import QueuedJob
 from headway_client.sagemaker_sdk.submit_options import QueueOptions
+from headway_client.text import to_stderr
 
 if TYPE_CHECKING:
     from headway_client.http.api import HeadwayApi
@@ -122,7 +124,8 @@ class TrainingQueue:
             max_failures: how many of them may fail before no further one starts; by default any number.
             early_stopping: stop members that are worse than the median of others at the same step, such as
                 ``{"metric": "loss", "goal": "minimize", "stepMetric": "epoch"}``; by default none is stopped.
-            reuse: whether the job completes with the outputs of an equal one, if there is one.
+            reuse: whether the job completes with the outputs of an equal one, if there is one. What became of that is
+                printed to standard error.
             reuse_unpinned: whether an image without a digest (``@sha256:``) counts as the same then.
 
         Returns:
@@ -154,6 +157,7 @@ class TrainingQueue:
         submission = self._api.submit(options.applied_to(request))
         if not submission.created:
             _warn_of_repetition(submission.job.name)
+        _tell_of_reuse(options, submission.job)
         return self._job(submission.job.name)
 
     def map(
@@ -240,8 +244,11 @@ class TrainingQueue:
         if any(result.submission is None for result in results):
             raise BatchRefusedError(results)
         for result in results:
-            if result.submission is not None and not result.submission.created:
+            if result.submission is None:
+                continue
+            if not result.submission.created:
                 _warn_of_repetition(result.name)
+            _tell_of_reuse(options, result.submission.job)
         return [self._job(result.name) for result in results]
 
     def list_jobs(self, job_name: str | None = None, status: str | None = None) -> list[QueuedJob]:
@@ -306,6 +313,13 @@ def _states(status: str | None) -> tuple[str, ...]:
         known = ", ".join([*JOB_STATES, *_STATES_OF_STATUS])
         raise UsageError(f"{status!r} is not a state of a job; use one of {known}.")
     return _STATES_OF_STATUS[status]
+
+
+def _tell_of_reuse(options: QueueOptions, job: Job) -> None:
+    """Print what became of a job that an equal one may answer: it may compute for hours where nobody expects it to."""
+    # The members of an array are compared one by one, later.
+    if options.reuse and options.sweep is None:
+        to_stderr(progress_sentence(job))
 
 
 def _warn_of_repetition(name: str) -> None:

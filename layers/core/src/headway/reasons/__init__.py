@@ -79,6 +79,7 @@ from headway.reasons.outcomes import (
 )
 from headway.reasons.reuse import (
     entered_behind_twin,
+    entered_without_twin,
     goes_on_behind_twin,
     not_reused,
     not_reused_after,
@@ -133,6 +134,7 @@ __all__ = [
     "entered",
     "entered_after",
     "entered_behind_twin",
+    "entered_without_twin",
     "exceeds_limit",
     "exceeds_pool",
     "exceeds_windows",

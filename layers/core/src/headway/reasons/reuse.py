@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from headway.dependencies import Ending
 from headway.reasons.codes import Reason, ReasonCode
 from headway.reasons.dependencies import ENDED
@@ -15,6 +17,16 @@ def reused(job: str) -> Reason:
     """
     message = f"completed without instances, with the outputs of `{job}`, which has computed the same"
     return Reason(code=ReasonCode.REUSED, message=message, jobs=(job,))
+
+
+def entered_without_twin(entered: Reason) -> Reason:
+    """The job is accepted, and computes as no equal one has completed or is about to.
+
+    Args:
+        entered: why it is in the queue.
+    """
+    none = "computes, as no job that was submitted with reuse has the outputs of the same request, sources and inputs"
+    return replace(entered, message=f"{entered.message}; {none}")
 
 
 def entered_behind_twin(twin: str) -> Reason:

@@ -197,7 +197,8 @@ _CHANGED = "its outputs cannot be used, or inputs have changed meanwhile"
 def _noted(job: JobRecord, why: str) -> dict[str, Any]:
     """The fields of a new job that computes by itself although it may be answered by another one."""
     if not why:
-        return {}
+        entered = ReasonRecord.of(reasons.entered_without_twin(job.reason.reason()))
+        return {"reason": entered, "history": (job.history[0].model_copy(update={"reason": entered}),)}
     reason = ReasonRecord.of(reasons.not_reused(why))
     step = Step(time_ms=job.entry_time, job_state=job.job_state, reason=reason)
     return {"reason": reason, "history": (*job.history, step)}
