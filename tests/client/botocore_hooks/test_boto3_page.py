@@ -7,8 +7,10 @@ from typing import Any
 
 import boto3
 import pytest
+from botocore.stub import Stubber
 
 import headway_client
+from headway_client.http.api import HeadwayApi
 from tests.client.fakes.aws_stub import AwsStub
 from tests.client.fakes.contract import request
 from tests.client.fakes.server import ACCESS_KEY, REGION, SECRET_KEY, ContractServer
@@ -73,3 +75,25 @@ def test_unit_tests(server: ContractServer, monkeypatch: pytest.MonkeyPatch):
     run("Unit tests", request=request("job1"))
 
     assert server.received == []
+
+
+def test_a_stubber_answers_before_the_queue_which_only_reads_may_reach(
+    api: HeadwayApi, server: ContractServer, aws: AwsStub
+):
+    headway_client.install(api, tell=None)
+    sagemaker = boto3.client("sagemaker")
+    server.queue.add("queued")
+    arn = "arn:aws:sagemaker:eu-west-1:123456789012:training-job/stubbed"
+    with Stubber(sagemaker) as stub:
+        stub.add_response("create_training_job", {"TrainingJobArn": arn}, request("job1"))
+        stub.add_response("stop_training_job", {}, {"TrainingJobName": "queued"})
+        stub.add_response("list_training_jobs", {"TrainingJobSummaries": []}, {})
+        assert sagemaker.create_training_job(**request("job1"))["TrainingJobArn"] == arn
+        sagemaker.stop_training_job(TrainingJobName="queued")
+        assert {each.method for each in server.received} == set()
+        sagemaker.list_training_jobs()
+        stub.assert_no_pending_responses()
+
+    assert {each.method for each in server.received} == {"GET"}
+    assert [(name, job["jobState"]) for name, job in server.queue.jobs.items()] == [("queued", "pending")]
+    assert aws.calls == []
