@@ -88,8 +88,11 @@ examples: .venv/.made .envs/sandbox/.made .envs/sam/.made .envs/sdk3/.made .envs
 	-@$(MAKE) --no-print-directory --keep-going $(OPTIONAL:%=.envs/%/.made)
 	$(VENV)/python -m examples $(EXAMPLE)
 
+.PHONY: setup-sandbox
+setup-sandbox: .venv/.made .envs/sandbox/.made .envs/sam/.made ## make what `headway` and its sandbox need: a quarter of all environments
+
 .PHONY: setup
-setup: .venv/.made .envs/core/.made .envs/sandbox/.made .envs/sam/.made .envs/examples/.made .envs/fuzz/.made .envs/template/.made .envs/docs/.made .envs/board/.made $(COVALENT:%=.envs/%/.made) $(SDKS:%=.envs/%/.made) ## make all environments
+setup: .venv/.made .envs/core/.made .envs/sandbox/.made .envs/sam/.made .envs/examples/.made .envs/fuzz/.made .envs/template/.made .envs/docs/.made .envs/board/.made $(COVALENT:%=.envs/%/.made) $(SDKS:%=.envs/%/.made) ## make all environments: two gigabytes
 
 ##@ Test and check
 

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.e2e
 
 PAGE = (Path(__file__).parents[2] / "docs/tutorial/quickstart.md").read_text()
 # The fixture replaces these commands: it starts and stops a separate sandbox.
-BY_THE_FIXTURE = ("make setup", "source ", "headway sandbox")
+BY_THE_FIXTURE = ("python3 -m venv", "source ", "pip install", "headway sandbox")
 
 
 @pytest.fixture(scope="module")

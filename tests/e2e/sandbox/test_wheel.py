@@ -105,6 +105,9 @@ def test_a_job_runs_to_its_end_in_a_sandbox_from_a_wheel(tmp_path: Path):
     assert processes_of(machine.folder) == []
 
     machine.install(extra, constraints)
+    # What the README begins with.
+    (demo,) = re.findall(r"^build/try/bin/(headway .+)$", (ROOT / "README.md").read_text("utf-8"), re.MULTILINE)
+    machine.run(*demo.split())
     with running_sandbox(machine) as settings:
         job = json.dumps(request("first"))
         assert machine.run("python", "-c", SCRIPT, given=job, variables=settings).stdout == "Completed\n"

@@ -48,7 +48,7 @@ def test_a_missing_environment_is_reported_with_the_remedy(checkout, monkeypatch
     monkeypatch.delenv("HEADWAY_SANDBOX_PYTHON")
     monkeypatch.delenv("HEADWAY_SAM", raising=False)
     for tool in (checkout.sandbox_python, checkout.sam):
-        with pytest.raises(SetupMissing, match=r"\.envs/.* is missing: run `make setup`"):
+        with pytest.raises(SetupMissing, match=r"\.envs/.* is missing: run `make setup-sandbox`"):
             tool()
 
 

@@ -21,7 +21,7 @@ def load_simulator(module: str) -> Any:
     except ModuleNotFoundError as error:
         raise UsageError(
             f"The simulator is not installed here ({error.name} is missing). It comes with a checkout of Headway: "
-            "type `make setup` there, then use its .venv/bin/headway.",
+            "type `make setup-sandbox` there, then use its .venv/bin/headway.",
             code="NoSimulator",
         ) from error
 

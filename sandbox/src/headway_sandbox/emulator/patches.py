@@ -94,7 +94,7 @@ def prepare() -> AsgiApp:
     found = app._version()
     if found != VERSION:
         raise RuntimeError(
-            f"The sandbox is written for ministack {VERSION}, found {found}: run `make setup`, "
+            f"The sandbox is written for ministack {VERSION}, found {found}: run `make setup-sandbox`, "
             "or install Headway's extra `sandbox` again."
         )
     runtime = module("core.lambda_runtime")

@@ -81,7 +81,7 @@ class Checkout:
         # Not resolved: a virtual environment's python is a link, and finds its environment by the link's path.
         path = Path(os.environ.get(variable) or self.root / usual)
         if not os.access(path, os.X_OK):
-            raise SetupMissing(f"{path} is missing: run `make setup` in {self.root}, or set {variable}.")
+            raise SetupMissing(f"{path} is missing: run `make setup-sandbox` in {self.root}, or set {variable}.")
         return path
 
     def sources_hash(self) -> str:

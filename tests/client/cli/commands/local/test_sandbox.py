@@ -28,7 +28,7 @@ def test_a_missing_sandbox_package_is_reported_with_the_command_to_install_it(
         code, _, err = run("sandbox", action)
         assert code == 2
         assert "headway_sandbox.errors is missing" in err
-        assert f"run `{install_command('sandbox')}`, or type `make setup`" in err
+        assert f"run `{install_command('sandbox')}`, or type `make setup-sandbox`" in err
 
 
 class FakeSandbox:
@@ -226,7 +226,7 @@ def test_the_demos_exit_code_is_passed_on(run: Run, fake: FakeSandbox):
 
 
 def test_the_sandboxs_own_errors_are_printed_as_sentences(run: Run, fake: FakeSandbox):
-    fake.error = FakeSandbox.SetupMissing("Run `make setup`.")
+    fake.error = FakeSandbox.SetupMissing("Run `make setup-sandbox`.")
     assert run("sandbox", "up")[0] == 2
     fake.error = FakeSandbox.SandboxError("The server ended.")
     code, _, err = run("sandbox", "up")

@@ -207,7 +207,7 @@ def load(module: str) -> Any:
     except ModuleNotFoundError as error:
         raise UsageError(
             f"The sandbox is not installed here ({error.name} is missing): run `{install_command('sandbox')}`, "
-            "or type `make setup` in a checkout and use its .venv/bin/headway.",
+            "or type `make setup-sandbox` in a checkout and use its .venv/bin/headway.",
             code="NoSandbox",
         ) from error
 

@@ -174,7 +174,7 @@ def _load(module: str) -> Any:
     except ModuleNotFoundError as error:
         raise UsageError(
             f"Policies can't be checked here ({error.name} is missing): run `{install_command('policy')}`, "
-            "or type `make setup` in a checkout and use its .venv/bin/headway.",
+            "or type `make setup-sandbox` in a checkout and use its .venv/bin/headway.",
             code="NoPolicyCheck",
         ) from error
 
