@@ -52,12 +52,12 @@ def test_a_waiting_job_shows_when_it_starts_by_the_forecast_before_its_reserved_
         waiting_rows(replace(summary, waiting=(each,)), Selection(), NOW_S)[0].cells[5]
         for each in (head, expected, past)
     ]
-    assert shown == ["in 2h00m", "in 30m00s", "now"]
+    assert shown == ["in 2 h", "in 30 min", "now"]
 
 
 def test_running_jobs_have_the_time_that_is_left() -> None:
     (row,) = running_rows(summary_of(contract()), Selection(), NOW_S)
-    assert row.cells == ("trains", "9", "vision", "ada", "1 p5.48xlarge", "3h25m", "1h00m", "Training")
+    assert row.cells == ("trains", "9", "vision", "ada", "1 p5.48xlarge", "3 h 26 min", "1 h", "Training")
 
 
 def test_a_preempted_job_names_the_job_that_it_is_stopped_for() -> None:
@@ -123,7 +123,7 @@ def test_the_note_of_a_pool_names_what_is_unusual() -> None:
     assert noted == "3/8 busy, 5 free, 1 stopping, 1000+ waiting, vision:2"
 
 
-SPANS = [(-1, "over"), (0, "0m00s"), (61, "1m01s"), (3600, "1h00m"), (90_061, "1d01h")]
+SPANS = [(-1, "over"), (0, "0 s"), (61, "61 s"), (3600, "1 h"), (90_061, "25 h 1 min")]
 
 
 @pytest.mark.parametrize(("seconds", "text"), SPANS)

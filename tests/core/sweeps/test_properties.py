@@ -98,9 +98,9 @@ def test_random_values_are_in_their_ranges(document: dict[str, Any]) -> None:
             if kind == "choice":
                 assert text in [text_of(value) for value in argument]
             else:
-                value = json.loads(text)
-                assert type(value) is (int if kind == "integer" else float)
-                assert float(argument[0]) <= value <= float(argument[1])
+                value, number = json.loads(text), int if kind == "integer" else float
+                assert type(value) is number
+                assert number(argument[0]) <= value <= number(argument[1])
 
 
 @given(st.integers(0, 2**32 - 1))

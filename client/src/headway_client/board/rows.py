@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from headway.durations import in_words
 from headway.sanitize import strip_control_characters
 from headway_client.job_sentences import short_reason
 from headway_client.models import PoolSummary, RunningJob, Summary, WaitingHead
@@ -183,17 +184,8 @@ def instances(demand: Mapping[str, int]) -> str:
 
 
 def span(seconds: float) -> str:
-    """Return a duration in the two largest units, such as ``2h05m``; a negative one is ``over``."""
-    if seconds < 0:
-        return "over"
-    minutes, rest = divmod(int(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    days, hours = divmod(hours, 24)
-    if days:
-        return f"{days}d{hours:02}h"
-    if hours:
-        return f"{hours}h{minutes:02}m"
-    return f"{minutes}m{rest:02}s"
+    """Return a duration such as ``2 h 5 min``; a negative one is ``over``."""
+    return "over" if seconds < 0 else in_words(seconds * 1000)
 
 
 def _status(job: RunningJob) -> str:

@@ -11,6 +11,7 @@ from headway_client.board.job_page.figures import Figures, LogLine
 from headway_client.board.job_page.text import MAX_STEPS, page_sections, sparkline
 from headway_client.job_figures.curves import Curve, Curves
 from headway_client.models import JobDetails
+from headway_client.text import width_of
 from tests.client.board.job_page.builders import NOW_S, attempt, details
 
 CURVES = Curves(
@@ -44,8 +45,8 @@ def test_a_page_has_facts_attempts_figures_and_history():
         "needs      1 p5.48xlarge",
         "team       vision",
         "owner      arn:aws:sts::123456789012:assumed-role/researcher/ada",
-        "limit      1h00m",
-        "expected   10m00s, by 5 earlier jobs",
+        "limit      1 h",
+        "expected   10 min, by 5 earlier jobs",
         "preempted  1 time",
         "comment    first try",
         "lost       0.50 instance hours, 0.50 USD of the cost",
@@ -53,13 +54,13 @@ def test_a_page_has_facts_attempts_figures_and_history():
         "           ml.p5.48xlarge: 3 USD an hour from 2026-01-01",
         "",
         "ATTEMPTS (UTC)",
-        " 1  2 p5.48xlarge  Training  01-02 05:00:00 to 01-02 05:30:00, 30m00s",
+        " 1  2 p5.48xlarge  Training  01-02 05:00:00 to 01-02 05:30:00, 30 min",
         "    made room for `urgent`",
-        " 2  2 p5.48xlarge  Training  01-02 06:00:00 to now, 30m00s",
+        " 2  2 p5.48xlarge  Training  01-02 06:00:00 to now, 30 min",
         "",
         "UTILIZATION",
         "GPU        ▁·█▅  last 50 %, average 50 %",
-        "from 01-02 06:00:00 UTC, a value each 1m00s, 8 of 9 hosts",
+        "from 01-02 06:00:00 UTC, a value each 1 min, 8 of 9 hosts",
         "",
         "LAST LINES OF THE LOG OF job1-2 (UTC)",
         "01-02 06:30:00 epoch 1",
@@ -128,5 +129,5 @@ def test_no_text_of_others_has_control_characters_or_exceeds_the_width(text: str
     reason = {"code": "X", "message": text}
     job = details(attempt(1, "06:00:00", failureReason=text), team=text, comment=text, reason=reason)
     for line in lines(job, Figures(notes=(text,)), width=width):
-        assert len(line) <= width
+        assert width_of(line) <= width
         assert strip_control_characters(line) == line

@@ -182,7 +182,7 @@ def test_why_an_attempt_has_ended_is_said_once(own: str | None, said: str | None
     [
         ({"maxRuntimeSeconds": 3600, "limitSeconds": 5400}, "1 h (holds its instances for 90 min at most)"),
         ({"maxRuntimeSeconds": 7200, "limitSeconds": 9000}, "2 h (holds its instances for 2 h 30 min at most)"),
-        ({"maxRuntimeSeconds": 86400, "limitSeconds": 88200}, "1 d (holds its instances for 1 d 30 min at most)"),
+        ({"maxRuntimeSeconds": 86400, "limitSeconds": 88200}, "1 d (holds its instances for 24 h 30 min at most)"),
         ({"maxRuntimeSeconds": 3600, "limitSeconds": None}, "1 h"),
         ({"maxRuntimeSeconds": None, "limitSeconds": 5400}, "90 min"),
         ({"maxRuntimeSeconds": None, "limitSeconds": None}, "-"),

@@ -198,7 +198,7 @@ def test_a_job_that_waits_for_a_checkpoint_reports_it() -> None:
     plan = schedule(snapshot(due_in("x", 100_500), urgent(), size=1, policy=WAITS))
     assert code_of(plan, "urgent") == "WaitsForCheckpoint"
     assert reason_of(plan, "urgent") == (
-        "starts on 1 ml.p5.48xlarge in place of `x`, which is stopped for it in 1 min 41 s, after its next checkpoint, "
+        "starts on 1 ml.p5.48xlarge in place of `x`, which is stopped for it in 101 s, after its next checkpoint, "
         "so that less work is lost"
     )
     x, y = due_in("x", 200_000, count=3), due_in("y", 100_000)

@@ -330,7 +330,8 @@ def first_in_line_is_not_kept_from_what_is_free(snapshot: Snapshot) -> None:
         left, team = free(snapshot), snapshot.policy.team(job.terms.team)
         use = team_use(snapshot, job.terms.team)
         room = {pool: min(n, team.limit.get(pool, NOW_MS) - use.get(pool, 0)) for pool, n in left.items()}
-        if job.not_before_ms <= snapshot.now_ms and keeps_within_later_sizes(job, snapshot):
+        may_start = job.not_before_ms <= snapshot.now_ms and not may_get_instances_of_another_team(job, snapshot)
+        if may_start and keeps_within_later_sizes(job, snapshot):
             assert shortfall(minus(job.demand, own(snapshot, job.name)), room), f"{job.name} could start"
         break
 

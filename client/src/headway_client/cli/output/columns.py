@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from headway.durations import in_words
 from headway_client.cli.output import column, times, values
 from headway_client.cli.output.arrays.details import ended_members
 from headway_client.cli.output.column import Column
@@ -23,7 +24,7 @@ def elapsed_s(job: Job) -> int | None:
 
 def elapsed(job: Job) -> str:
     """Return the elapsed time of a job, of its limit."""
-    limit = f" of {times.limit(job.run_limit_seconds)}" if job.run_limit_seconds is not None else ""
+    limit = f" of {in_words(job.run_limit_seconds * 1000)}" if job.run_limit_seconds is not None else ""
     seconds = elapsed_s(job)
     return NONE if seconds is None else Figure(times.length(seconds) + limit, seconds)
 
@@ -34,7 +35,7 @@ def _state(job: Job) -> str:
 
 def _limit(job: Job) -> str:
     seconds = job.run_limit_seconds
-    return NONE if seconds is None else Figure(times.limit(seconds), seconds)
+    return NONE if seconds is None else Figure(in_words(seconds * 1000), seconds)
 
 
 def _owner() -> Column[Job]:

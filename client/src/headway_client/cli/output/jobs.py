@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from headway.durations import in_words
 from headway.sanitize import strip_control_characters
 from headway_client import job_sentences as sentences
 from headway_client.cli.output import columns, times, values
@@ -148,7 +149,7 @@ def _time_spent(details: JobDetails) -> tuple[str, str]:
     seconds = times.since(live.started_time) if live else None
     if seconds is None:
         return "Limit", limit
-    return "Elapsed", times.limit(seconds) + ("" if limit == NONE else f" of {limit}")
+    return "Elapsed", in_words(seconds * 1000) + ("" if limit == NONE else f" of {limit}")
 
 
 def _limit(job: Job) -> str:
@@ -156,8 +157,10 @@ def _limit(job: Job) -> str:
     trains_s, holds_s = job.run_limit_seconds, job.limit_seconds
     if trains_s is None:
         return NONE
-    longer = holds_s is not None and holds_s > trains_s
-    return times.limit(trains_s) + (f" (holds its instances for {times.limit(holds_s)} at most)" if longer else "")
+    trains = in_words(trains_s * 1000)
+    if holds_s is None or holds_s <= trains_s:
+        return trains
+    return f"{trains} (holds its instances for {in_words(holds_s * 1000)} at most)"
 
 
 def _attempt_row(attempt: Attempt, *, held: bool) -> list[str]:

@@ -12,6 +12,7 @@ from headway_client.models import ExpectedRun
 
 _MINUTE_S, _HOUR_S, _DAY_S = 60, 3600, 86_400
 _UNITS = (("d", _DAY_S), ("h", _HOUR_S), ("min", _MINUTE_S))
+_FINER_S = (_HOUR_S, _MINUTE_S, 1)
 
 
 now_s: Callable[[], float] = time.time
@@ -108,20 +109,20 @@ def duration(seconds: int | None) -> str:
     return NONE if seconds is None else Figure(length(seconds), seconds)
 
 
-def limit(seconds: int) -> str:
-    """Return a duration such as ``2 h 30 min``: as `length` does, with the next smaller unit if there is a rest."""
-    unit_s = next((unit_s for _, unit_s in _UNITS if _has(seconds, unit_s)), 1)
-    rest = seconds % unit_s
-    # Of minutes the rest are seconds, which matter to nobody.
-    return length(seconds) if rest < _MINUTE_S else f"{length(seconds - rest)} {length(rest - rest % _MINUTE_S)}"
-
-
 def length(seconds: int) -> str:
-    """Return a duration in its largest unit of which it has at least two, cut to whole units."""
-    for unit, unit_s in _UNITS:
-        if _has(seconds, unit_s):
-            return f"{seconds // unit_s} {unit}"
+    """Return a duration in its largest unit of which it has at least two, rounded to the nearest.
+
+    For columns; :func:`headway.durations.in_words` has two units.
+    """
+    for (unit, unit_s), finer_s in zip(_UNITS, _FINER_S, strict=True):
+        # Just under two hours are 2 h, not 120 min.
+        if _has(_nearest(seconds, finer_s), unit_s):
+            return f"{_nearest(seconds, unit_s) // unit_s} {unit}"
     return f"{seconds} s"
+
+
+def _nearest(seconds: int, unit_s: int) -> int:
+    return (seconds + unit_s // 2) // unit_s * unit_s
 
 
 def _has(seconds: int, unit_s: int) -> bool:

@@ -87,7 +87,9 @@ def waits_for_limit(
     first = _first_to_end(holders)
     message = f"waits for {describe(lacking)} within the limit of team `{job.terms.team}`, which may use {most}"
     message += (
-        _held_by(job, first, holders, protected, now_ms, policy) if first else ", which jobs of the team ahead of it get"
+        _held_by(job, first, holders, protected, now_ms, policy)
+        if first
+        else ", which jobs of the team ahead of it get"
     )
     return Reason(code=ReasonCode.WAITS_FOR_LIMIT, message=message, jobs=_named(first))
 

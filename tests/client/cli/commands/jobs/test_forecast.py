@@ -36,7 +36,7 @@ def test_the_explanation_of_a_waiting_job_is_complete(run: Run, server: Contract
         "To do     Ask for\\x1b[2J less.",
     ]
     assert ahead.splitlines()[3].split() == [
-        "job0", "running", "5", "ada", "3", "h", "ago", "now", "1", "ml.p5.48xlarge",
+        "job0", "running", "5", "ada", "4", "h", "ago", "now", "1", "ml.p5.48xlarge",
     ]  # fmt: skip
     assert ahead.splitlines()[-1] == "and 3 more"
     assert pools.splitlines()[0] == "Pools"

@@ -51,12 +51,21 @@ export function seconds(time) {
   return time ? Date.parse(time) / 1000 : null;
 }
 
+const UNITS = [["d", 86400], ["h", 3600], ["min", 60], ["s", 1]];
+
+// As `headway.durations.in_words`: two units, rounded to the nearest.
 export function span(value) {
   if (value < 0) return "over";
-  const minutes = Math.floor(value / 60), hours = Math.floor(minutes / 60), days = Math.floor(hours / 24);
-  if (days) return `${days}d ${hours % 24}h`;
-  if (hours) return `${hours}h ${String(minutes % 60).padStart(2, "0")}m`;
-  return `${minutes}m ${String(Math.floor(value % 60)).padStart(2, "0")}s`;
+  const whole = Math.round(value), largest = UNITS.findIndex(([, unit]) => whole >= 2 * unit || whole === unit);
+  if (largest < 0) return value > 0 ? "less than 1 s" : "0 s";
+  const [, smallest] = UNITS[Math.min(largest + 1, UNITS.length - 1)];
+  let rest = Math.round(whole / smallest) * smallest;
+  const parts = [];
+  for (const [name, unit] of UNITS.slice(largest)) {
+    if (rest >= unit) parts.push(`${Math.floor(rest / unit)} ${name}`);
+    rest %= unit;
+  }
+  return parts.join(" ");
 }
 
 export function clock(value) {

@@ -13,7 +13,6 @@ from headway_client.cli.command import Command, CommonOptions, pass_common
 from headway_client.cli.context import act_on_jobs, open_api, worst
 from headway_client.cli.exit_codes import EXIT_JOB_FAILED, EXIT_OK, EXIT_TIMEOUT
 from headway_client.cli.interruption import UNCHANGED, if_interrupted
-from headway_client.job_sentences import unfinished_sentence
 from headway_client.text import to_stderr
 
 if TYPE_CHECKING:
@@ -59,6 +58,7 @@ def wait_for(
         timeout_s: maximum time for all jobs together; None for no limit.
         responded: whether the queue has responded to the caller before, so that the first request may fail as well.
     """
+    from headway_client.job_sentences import unfinished_sentence
     from headway_client.sagemaker_sdk.queued_job import QueuedJob
 
     until = None if timeout_s is None else _clock() + timeout_s
