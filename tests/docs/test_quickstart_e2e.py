@@ -70,11 +70,13 @@ def test_every_command_of_the_quickstart_works_as_documented(sandbox: Sandbox, t
             time.sleep(0.2)
 
     for command in commands():
-        type_in(sandbox, tmp_path, command)
+        shown = type_in(sandbox, tmp_path, command)
         if command == "headway capacity":
             until(lambda: show("first")["jobState"] != "running" or show("second")["jobState"] != "pending")
         if command.startswith("headway stop"):
             assert "Preempted" in {step["reason"]["code"] for step in show("first")["history"]}
+        if command.startswith("headway results"):
+            assert "The lowest loss is 0.01, of sweep_1." in shown
     assert show("second")["jobState"] in {"stopped", "stopping"}
     pools = json.loads(type_in(sandbox, tmp_path, "headway capacity --output json"))["pools"]
     assert [pool["size"] for pool in pools] == [4]

@@ -16,6 +16,8 @@ import pytest
 from headway.lifecycle import AttemptState
 from headway.scheduling.invariants import check_plan
 from headway_sandbox.inprocess.deployment import START_S
+from headway_service.actions.action import KEPT_S, ActionKind, Author
+from headway_service.actions.history import read_actions
 from headway_service.bootstrap import container as base
 from headway_service.bootstrap import patrol, schedule
 from headway_service.invocation import LEASE_MARGIN_MS
@@ -23,6 +25,7 @@ from headway_service.launching.backoff import FIRST_BACK_OFF_S
 from headway_service.launching.proofs import ASK_AGAIN_S
 from headway_service.monitoring import gauges
 from headway_service.monitoring.utilization_monitor import REST_MS
+from headway_service.pools.config_history import read_history
 from headway_service.sagemaker_api.visibility import VISIBLE_AFTER_S
 from headway_service.scheduling import tick
 from headway_service.store import transitions
@@ -277,7 +280,20 @@ def test_the_configuration_has_machine_time(world: World) -> None:
     world.now_s += HOUR_S
     editor = world.container.config_editor(INVOCATION_S * 1000)
     assert editor._invocation.lease_until_ms == world.machine_clock() + INVOCATION_S * 1000 + LEASE_MARGIN_MS
-    assert editor._clock() == world.machine_clock()
+    assert editor._clocks.machine_ms() == world.machine_clock()
+
+
+def test_what_operators_did_is_shown_in_training_time_and_kept_for_machine_time(world: World) -> None:
+    world.tick()
+    world.now_s += HOUR_S
+    world.container.pool_operations.pause(P5, "user/ada", "repair")
+    world.container.config_editor(INVOCATION_S * 1000).resize(P5, 3, Author("user/ada"))
+    now_ms, forgotten_s = world.clock(), world.machine_clock() // 1000 + KEPT_S
+    actions = read_actions(world.table, 2).actions
+    assert {each.kind for each in actions} == {ActionKind.PAUSE, ActionKind.CONFIGURE}
+    assert {(each.time_ms, each.expires_at) for each in actions} == {(now_ms, forgotten_s)}
+    newest, _ = read_history(world.table, 1).records[0]
+    assert (newest.changed_ms, newest.expires_at) == (now_ms, forgotten_s)
 
 
 def test_a_removed_team_is_kept_for_machine_time(world: World) -> None:
@@ -390,7 +406,7 @@ def test_what_the_container_builds_has_machine_time(world: World) -> None:
     assert container.rogue_jobs._machine_clock() == world.machine_clock()
     with mock.patch.object(base, "get_effective") as made:
         container._in_force()
-    assert made.call_args.args[2]() == world.machine_clock()
+    assert made.call_args.args[2] is container.clocks
     both = (container.submitter, container.job_commands, container.forecast_service, container.utilization_monitor)
     given = {part._clocks for part in (*both, container.submitter._explainer, container.job_queries._explainer)}
     assert given == {container.clocks}

@@ -92,7 +92,7 @@ class World(SimulatedDeployment[Table]):
         self.now_s += seconds
 
     def in_force(self) -> EffectiveConfig:
-        return get_effective(self.table, self.configuration, self.machine_clock)
+        return get_effective(self.table, self.configuration, self.clocks)
 
     def configured(self) -> Configuration:
         return self.in_force().configuration

@@ -59,17 +59,17 @@ def test_a_script_sees_no_files_processes_or_variables_of_the_user(isolated: Job
     secret.chmod(0o644)
     watched = [str(secret), str(isolated.sb.state_dir), str(Path.home() / ".aws"), str(Path.home() / ".ssh"), "/home"]
     script = f"""
-import json, os
+import getpass, json, os
 print(json.dumps([
     [path for path in {watched!r} if os.path.exists(path)],
     [entry for entry in os.listdir("/proc") if entry.isdigit() and entry != str(os.getpid())],
-    sorted(os.environ), os.environ["HOME"],
+    sorted(os.environ), os.environ["HOME"], getpass.getuser(),
 ]))
 """
     isolated.run("sees", script)
-    files, processes, variables, home = json.loads(isolated.log("sees")[0])
-    assert (files, processes, home) == ([], [], "/tmp")
-    assert set(variables) & {"USER", "PYTHONPATH", "SSH_AUTH_SOCK", "HEADWAY_ENDPOINT", "GATEWAY_PORT"} == set()
+    files, processes, variables, home, user = json.loads(isolated.log("sees")[0])
+    assert (files, processes, home, user) == ([], [], "/tmp", "root")
+    assert set(variables) & {"PYTHONPATH", "SSH_AUTH_SOCK", "HEADWAY_ENDPOINT", "GATEWAY_PORT"} == set()
 
 
 def test_a_script_has_the_permissions_of_its_role_only(isolated: Jobs):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from headway_service.actions.action import KEPT_S, ActionKind, ActionRecord, Author
+from tests.service.stopped_clocks import clocks_at
 
 ADA = Author("user/ada", "10.0.0.7", "the cooling is repaired")
 
@@ -37,18 +38,21 @@ ADA = Author("user/ada", "10.0.0.7", "the cooling is repaired")
     ],
 )
 def test_an_action_is_told_in_a_sentence(kind: ActionKind, target: str, author: Author, message: str) -> None:
-    record = ActionRecord.of(kind, target, author, 5_000)
+    record = ActionRecord.of(kind, target, author, clocks_at(5_000))
     assert record.message == message
     assert ActionRecord.parse(record.put().item) == record
 
 
 def test_the_newest_action_is_stored_first_and_each_by_itself() -> None:
-    at = [ActionRecord.of(ActionKind.PAUSE, "all pools", ADA, now_ms) for now_ms in (1_000, 999_999_999_999_999)]
-    at.append(ActionRecord.of(ActionKind.RESUME, "all pools", ADA, 1_000))
+    at = [
+        ActionRecord.of(ActionKind.PAUSE, "all pools", ADA, clocks_at(now_ms))
+        for now_ms in (1_000, 999_999_999_999_999)
+    ]
+    at.append(ActionRecord.of(ActionKind.RESUME, "all pools", ADA, clocks_at(1_000)))
     keys = [each.key().sk for each in at]
     assert sorted(keys)[0] == keys[1]
     assert len(set(keys)) == len({each.id for each in at}) == 3
 
 
 def test_an_action_is_kept_for_two_years() -> None:
-    assert ActionRecord.of(ActionKind.PAUSE, "all pools", ADA, 5_000).expires_at == 5 + KEPT_S
+    assert ActionRecord.of(ActionKind.PAUSE, "all pools", ADA, clocks_at(5_000)).expires_at == 5 + KEPT_S

@@ -9,6 +9,7 @@ from headway_service.actions.history import read_actions
 from headway_service.errors import InvalidRequest
 from headway_service.ports.table import Put
 from headway_service.testing.memory_table import MemoryTable
+from tests.service.stopped_clocks import clocks_at
 
 COUNT = 5
 
@@ -17,7 +18,9 @@ COUNT = 5
 def table() -> MemoryTable:
     table = MemoryTable()
     for number in range(COUNT):
-        table.write([ActionRecord.of(ActionKind.PAUSE, f"pool-{number}", Author("user/ada"), number * 1000).put()])
+        table.write(
+            [ActionRecord.of(ActionKind.PAUSE, f"pool-{number}", Author("user/ada"), clocks_at(number * 1000)).put()]
+        )
     return table
 
 
@@ -33,7 +36,7 @@ def test_the_pages_together_have_each_action_once(table: MemoryTable, limit: int
 
 
 def test_an_action_that_this_code_does_not_know_keeps_no_other_from_being_listed(table: MemoryTable) -> None:
-    known = ActionRecord.of(ActionKind.PAUSE, "later", Author("user/ada"), 9_000).put().item
+    known = ActionRecord.of(ActionKind.PAUSE, "later", Author("user/ada"), clocks_at(9_000)).put().item
     table.write([Put(item={**known, "kind": "teleport"})])
     page = read_actions(table, 2)
     assert [each.target for each in page.actions] == ["pool-4"]

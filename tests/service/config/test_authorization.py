@@ -121,7 +121,7 @@ class Queue:
         return 1_800_000_000_000
 
     def _in_force(self) -> EffectiveConfig:
-        return get_effective(self._table, self._store, self._clock)
+        return get_effective(self._table, self._store, self._clocks)
 
     def _configured(self) -> Configuration:
         return self._in_force().configuration
@@ -129,7 +129,7 @@ class Queue:
     def configure(self, document: dict[str, Any]) -> None:
         """Put another document in force."""
         self._store.write(json.dumps(document))
-        apply_configuration(self._table, self._store, self._clock)
+        apply_configuration(self._table, self._store, self._clocks)
 
     def job(self, name: str) -> JobRecord:
         """A job as it is kept."""

@@ -15,6 +15,7 @@ from headway_service.events.job_events import (
     action_event,
 )
 from headway_service.events.notifications import MAX_SUBJECT_CHARS, message_of
+from tests.service.stopped_clocks import clocks_at
 
 FAILED = JobChange.model_validate(
     {
@@ -61,7 +62,9 @@ def test_there_is_a_message_for_each_kind_of_change() -> None:
 
 @pytest.mark.parametrize(("reason", "why"), [("repair", "repair"), ("", "no reason was given")])
 def test_a_message_about_an_action_says_who_did_what_and_why(reason: str, why: str) -> None:
-    record = ActionRecord.of(ActionKind.PAUSE, "all pools", Author("user/ada", "10.0.0.7", reason), 1_800_000_000_000)
+    record = ActionRecord.of(
+        ActionKind.PAUSE, "all pools", Author("user/ada", "10.0.0.7", reason), clocks_at(1_800_000_000_000)
+    )
     message = message_of(action_event(record))
     assert message.subject == "OperatorAction: all pools"
     assert message.text.splitlines()[:3] == [

@@ -54,7 +54,7 @@ def change(world: World, name: str = "a", **wanted: Any) -> JobView[JobRecord]:
 
 def configure(world: World, **parts: Any) -> None:
     world.configuration.write(json.dumps({"pools": {P5: {"size": 4}}, **parts}))
-    apply_configuration(world.table, world.configuration, world.clock)
+    apply_configuration(world.table, world.configuration, world.clocks)
 
 
 def line(world: World) -> list[tuple[str, int]]:

@@ -25,7 +25,7 @@ def seen(world: World, *names: str, tags: dict[str, str] | None = None) -> None:
 def test_the_next_scan_stops_exactly_the_jobs_that_an_operator_requested() -> None:
     world = world_of()
     seen(world, "past", "other")
-    assert RogueJobStops(world.table, world.machine_clock).ask("past", "user/ada").stop_asked_by == "user/ada"
+    assert RogueJobStops(world.table, world.clocks).ask("past", "user/ada").stop_asked_by == "user/ada"
     assert world.called("StopTrainingJob") == []
     world.patrol()
     assert world.called("StopTrainingJob") == ["past"]
@@ -44,10 +44,10 @@ def test_the_next_scan_stops_exactly_the_jobs_that_an_operator_requested() -> No
 def test_a_repeated_request_changes_nothing() -> None:
     world = world_of()
     seen(world, "past")
-    RogueJobStops(world.table, world.machine_clock).ask("past", "user/ada")
+    RogueJobStops(world.table, world.clocks).ask("past", "user/ada")
     world.patrol()
     before = rogue_of(world, "past")
-    assert RogueJobStops(world.table, world.machine_clock).ask("past", "user/bob") == before == rogue_of(world, "past")
+    assert RogueJobStops(world.table, world.clocks).ask("past", "user/bob") == before == rogue_of(world, "past")
 
 
 @pytest.mark.parametrize("name", ["nobody", "a"])
@@ -56,7 +56,7 @@ def test_an_unseen_or_own_training_job_is_not_found(name: str) -> None:
     world.submit("a")
     world.tick()
     with pytest.raises(RogueJobNotFound, match=f"`headway stop {name}`"):
-        RogueJobStops(world.table, world.machine_clock).ask(name, "user/ada")
+        RogueJobStops(world.table, world.clocks).ask(name, "user/ada")
 
 
 def test_concurrent_changes_are_retried(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -71,11 +71,11 @@ def test_concurrent_changes_are_retried(monkeypatch: pytest.MonkeyPatch) -> None
         write(writes)  # type: ignore[arg-type]
 
     monkeypatch.setattr(world.table, "write", fail)
-    assert RogueJobStops(world.table, world.machine_clock).ask("past", "user/ada").stop
+    assert RogueJobStops(world.table, world.clocks).ask("past", "user/ada").stop
     left[:] = [Conflict([0])] * 100
     monkeypatch.setattr(RogueJobRecord, "parse", classmethod(lambda cls, item: known))
     with pytest.raises(RetryLater):
-        RogueJobStops(world.table, world.machine_clock).ask("past", "user/ada")
+        RogueJobStops(world.table, world.clocks).ask("past", "user/ada")
 
 
 def test_a_requested_stop_is_tried_immediately_after_a_failed_stop_of_the_policy() -> None:
@@ -86,7 +86,7 @@ def test_a_requested_stop_is_tried_immediately_after_a_failed_stop_of_the_policy
     world.fleet.call = allowed  # type: ignore[method-assign]
     world.patrol()
     assert len(world.called("StopTrainingJob")) == 1
-    RogueJobStops(world.table, world.machine_clock).ask("past", "user/ada")
+    RogueJobStops(world.table, world.clocks).ask("past", "user/ada")
     world.patrol()
     assert len(world.called("StopTrainingJob")) == 2
     world.pass_time(600)
@@ -96,7 +96,7 @@ def test_a_requested_stop_is_tried_immediately_after_a_failed_stop_of_the_policy
 def test_requests_of_an_operator_are_processed_first() -> None:
     world = world_of()
     seen(world, *(f"r{number:02d}" for number in range(MAX_DESCRIBED)))
-    RogueJobStops(world.table, world.machine_clock).ask(f"r{MAX_DESCRIBED - 1}", "user/ada")
+    RogueJobStops(world.table, world.clocks).ask(f"r{MAX_DESCRIBED - 1}", "user/ada")
     configure(world, rogues={"charge": False})
     world.patrol()
     assert world.called("StopTrainingJob") == [f"r{MAX_DESCRIBED - 1}"]
@@ -116,7 +116,7 @@ def test_a_stop_that_the_deployment_forbids_is_refused_with_the_remedy(tags: dic
     world = world_of()
     refuse(world, "StopTrainingJob", "AccessDeniedException")
     seen(world, "past", tags=tags)
-    RogueJobStops(world.table, world.machine_clock).ask("past", "user/ada")
+    RogueJobStops(world.table, world.clocks).ask("past", "user/ada")
     world.patrol()
     code, text = reason(world, "past")
     assert code == "OutsideAndNotStopped"

@@ -111,7 +111,7 @@ def test_a_pool_whose_record_cannot_be_read_is_not_added_again() -> None:
     world = running({"pools": {P5: {"size": 2}}})
     ledger = read_ledger(world.table)
     unreadable = UnreadableItem(kind="pool", name=P5, problem="")
-    assert get_effective(world.table, world.configuration, world.machine_clock).version
+    assert get_effective(world.table, world.configuration, world.clocks).version
     told = ledger_under(validate({"pools": {P5: {"size": 2}}}), replace(ledger, pools=(), unreadable=(unreadable,)), 0)
     assert told.pools == ()
 

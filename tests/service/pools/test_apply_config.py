@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from typing import Any
-from unittest.mock import Mock
 
 import pytest
 
@@ -20,11 +19,11 @@ from headway_service.store.records.job import JobRecord
 from headway_service.store.records.queue_entry import QueueEntry
 from headway_service.testing.memory_config import MemoryConfiguration
 from headway_service.testing.memory_table import MemoryTable
+from tests.service.stopped_clocks import clocks_at
 from tests.service.world import P5, World
 
-
-def now_ms() -> int:
-    return int(START_S * 1000)
+NOW_MS = int(START_S * 1000)
+CLOCKS = clocks_at(NOW_MS)
 
 
 class Overtaken:
@@ -41,22 +40,22 @@ class Overtaken:
     def write(self, writes: Sequence[Write]) -> None:
         if not self._overtaken:
             self._overtaken = True
-            apply_configuration(self._table, self._store, now_ms)
+            apply_configuration(self._table, self._store, CLOCKS)
         self._table.write(writes)
 
 
 def test_the_first_two_callers_of_a_fresh_deployment_both_get_the_configuration() -> None:
     table, store = MemoryTable(), MemoryConfiguration({"pools": {P5: {"size": 2}}})
-    found = get_effective(Overtaken(table, store), store, now_ms)
+    found = get_effective(Overtaken(table, store), store, CLOCKS)
     assert found.configuration.pools[P5].size == 2
     assert [(pool.size, pool.free) for pool in read_ledger(table).pools] == [(2, 2)]
 
 
 def test_two_concurrent_equal_resizes_of_a_pool_resize_it_once() -> None:
     table, store = MemoryTable(), MemoryConfiguration({"pools": {P5: {"size": 2}}})
-    apply_configuration(table, store, now_ms)
+    apply_configuration(table, store, CLOCKS)
     store.write('{"pools": {"ml.p5.48xlarge": {"size": 5}}}')
-    apply_configuration(Overtaken(table, store), store, now_ms)
+    apply_configuration(Overtaken(table, store), store, CLOCKS)
     assert [(pool.size, pool.free) for pool in read_ledger(table).pools] == [(5, 5)]
 
 
@@ -65,7 +64,7 @@ def test_a_tick_completes_an_interrupted_change_of_the_pools() -> None:
     # An invocation added the first pool and crashed.
     one = MemoryConfiguration({"pools": {P5: {"size": 2}}})
     one.version = 0
-    apply_configuration(world.table, one, now_ms)
+    apply_configuration(world.table, one, CLOCKS)
     world.tick()
     assert {pool.pool: pool.size for pool in read_ledger(world.table).pools} == {P5: 2, "ml.g5.xlarge": 1}
 
@@ -76,7 +75,7 @@ def test_the_configuration_in_force_lists_teams_with_queues_until_removed_teams_
     told = []
     for teams, later_ms in (({"a", "b"}, 0), ({"b"}, 0), ({"b", "c"}, 1), ({"c"}, TEAM_KEPT_MS + 1)):
         store.write(json.dumps({"pools": {P5: {"size": 2}}, "teams": {team: {} for team in sorted(teams)}}))
-        found = apply_configuration(table, store, Mock(return_value=now_ms() + later_ms))
+        found = apply_configuration(table, store, clocks_at(NOW_MS + later_ms))
         known = find_applied(table)
         assert known == found
         assert set(found.queue_teams or ()) == set(read_team_names(table))
@@ -104,10 +103,10 @@ class Failing:
 def not_brought_to_its_end() -> tuple[MemoryTable, MemoryConfiguration]:
     """A configuration with a new team is in force, which has no lines yet; the stored one does not name it any more."""
     table, store = MemoryTable(), MemoryConfiguration({"pools": {P5: {"size": 2}}, "teams": {"a": {}}})
-    apply_configuration(table, store, now_ms)
+    apply_configuration(table, store, CLOCKS)
     store.write(json.dumps({"pools": {P5: {"size": 2}}, "teams": {"a": {}, "b": {}}}))
     with pytest.raises(RetryLater):
-        apply_configuration(Failing(table, RetryLater("it died")), store, now_ms)
+        apply_configuration(Failing(table, RetryLater("it died")), store, CLOCKS)
     assert [each.team for each in read_ledger(table).teams] == ["a"]
     store.write(json.dumps({"pools": {P5: {"size": 2}}, "teams": {"a": {}}}))
     return table, store
@@ -115,14 +114,14 @@ def not_brought_to_its_end() -> tuple[MemoryTable, MemoryConfiguration]:
 
 def test_the_queue_of_a_team_is_read_although_its_configuration_was_not_fully_applied() -> None:
     table, store = not_brought_to_its_end()
-    found = apply_configuration(table, store, now_ms)
+    found = apply_configuration(table, store, CLOCKS)
     assert (found.version, found.queue_teams) == (3, ("", "a", "b"))
 
 
 def test_a_configuration_waits_for_the_end_of_the_one_before_it() -> None:
     table, store = not_brought_to_its_end()
-    assert apply_configuration(Failing(table, Conflict([0])), store, now_ms).version == 2
-    found = apply_configuration(table, store, now_ms)
+    assert apply_configuration(Failing(table, Conflict([0])), store, CLOCKS).version == 2
+    found = apply_configuration(table, store, CLOCKS)
     assert (found.version, found.queue_teams) == (3, ("", "a", "b"))
 
 
@@ -165,7 +164,7 @@ def test_a_job_requeued_during_the_check_of_its_team_keeps_the_team() -> None:
 
     real = world.table
     world.configuration.write(json.dumps({"pools": {P5: {"size": 3}}}))
-    apply_configuration(GoesBack(), world.configuration, lambda: now_ms() + TEAM_KEPT_MS + 1)
+    apply_configuration(GoesBack(), world.configuration, clocks_at(NOW_MS + TEAM_KEPT_MS + 1))
     assert len(looked) == 2
     assert [team.team for team in read_ledger(world.table).teams] == ["b"], (
         "its line is read on, as its job waits there"
@@ -174,7 +173,7 @@ def test_a_job_requeued_during_the_check_of_its_team_keeps_the_team() -> None:
 
 def test_a_configuration_applied_without_a_record_of_removed_teams_has_no_list_of_queues() -> None:
     table, store = MemoryTable(), MemoryConfiguration({"pools": {P5: {"size": 2}}})
-    apply_configuration(table, store, now_ms)
+    apply_configuration(table, store, CLOCKS)
     item = table.get(Key("config", "config")) or {}
     table.write([Put(item={name: value for name, value in item.items() if name != "left"})])
-    assert get_effective(table, store, now_ms).queue_teams is None
+    assert get_effective(table, store, CLOCKS).queue_teams is None

@@ -56,7 +56,7 @@ def test_a_change_is_recorded_with_who_made_it_when_from_where_and_why(world: Wo
     editor(world).replace(OTHER, made_from=1, author=ADA)
     newest, first = records(world)
     assert (newest.version, newest.by, newest.address, newest.reason) == (2, "user/ada", "10.0.0.7", "more room")
-    assert newest.changed_ms == world.machine_clock()
+    assert newest.changed_ms == world.clock()
     assert newest.expires_at == world.machine_clock() // 1000 + KEPT_S
     assert (first.version, first.by) == (1, "")
     assert [(each.field, each.message) for each in changes_since(first, newest)] == [("overheadSeconds", "not set → 7")]

@@ -121,11 +121,11 @@ def test_a_weight_of_limits_that_an_earlier_version_applied_stops_no_decision(
     world.pass_time(200)
     assert world.states("a") == {"a": "running"}
     assert known(world) == {**POOLS, "priority": now}
-    told = get_with_problem(world.table, world.configuration, world.clock)
+    told = get_with_problem(world.table, world.configuration, world.clocks)
     assert (told.problem or "").startswith("priority.limitWeight: does not exist any more: leave it out")
     editor(world).resize(P5, 3)
     assert stored(world) == known(world) == {"pools": {P5: {"size": 3}}, "priority": now}
-    assert get_with_problem(world.table, world.configuration, world.clock).problem is None
+    assert get_with_problem(world.table, world.configuration, world.clocks).problem is None
 
 
 def test_a_document_that_is_older_than_a_resize_does_not_undo_it(world: World) -> None:
@@ -249,12 +249,12 @@ def test_an_edit_replaced_by_a_crashed_writer_is_in_force_and_stored_with_the_ne
     assert stored(world) == OTHER
     world.tick()
     assert known(world) == BY_HAND
-    told = get_with_problem(world.table, world.configuration, world.clock)
+    told = get_with_problem(world.table, world.configuration, world.clocks)
     assert "replaced a newer one that it was not made from" in (told.problem or "")
     world.now_s += 86_400 * 2
     editor(world, "other").resize(P5, 4)
     assert stored(world) == known(world) == {**BY_HAND, "pools": {P5: {"size": 4}}}
-    assert get_with_problem(world.table, world.configuration, world.clock).problem is None
+    assert get_with_problem(world.table, world.configuration, world.clocks).problem is None
 
 
 def test_a_late_write_does_not_replace_a_change_accepted_since(world: World) -> None:
@@ -333,9 +333,9 @@ def test_a_recreated_parameter_is_in_force_despite_its_lower_version(world: Worl
         return replace(MemoryConfiguration(BY_HAND).read(), modified_ms=world.clock() + later_ms)
 
     again.read = lambda: read(CLOCK_MARGIN_MS - 1)  # type: ignore[method-assign]
-    assert apply_configuration(world.table, again, world.clock).version == 2
+    assert apply_configuration(world.table, again, world.clocks).version == 2
     again.read = lambda: read(CLOCK_MARGIN_MS)  # type: ignore[method-assign]
-    assert apply_configuration(world.table, again, world.clock).version == 1
+    assert apply_configuration(world.table, again, world.clocks).version == 1
     assert known(world) == BY_HAND
 
 
@@ -346,8 +346,8 @@ def test_a_late_application_of_an_older_version_changes_nothing(world: World) ->
         world.configured()
         by_hand(world, {"pools": {P5: {"size": 5}}, "overheadSeconds": 5})
         table = _Interrupted(world.table, writes, lambda world=world: editor(world).replace(POOLS, None))  # type: ignore[misc]
-        apply_configuration(table, world.configuration, world.clock)
-        assert get_with_problem(world.table, world.configuration, world.clock).version == 3, writes
+        apply_configuration(table, world.configuration, world.clocks)
+        assert get_with_problem(world.table, world.configuration, world.clocks).version == 3, writes
         world.tick()
         assert known(world) == POOLS, writes
         assert {use.pool: use.size for use in world.capacity()} == {P5: 2}, writes
@@ -498,7 +498,7 @@ def test_a_crash_while_pools_are_updated_leaves_the_rest_to_the_next_tick(world:
     by_hand(world, {"pools": {P5: {"size": 5}}, "teams": {"a": {}}})
     for _ in range(3):
         with pytest.raises(Broken):
-            apply_configuration(_Interrupted(world.table, 1, die), world.configuration, world.clock)
+            apply_configuration(_Interrupted(world.table, 1, die), world.configuration, world.clocks)
         assert world.in_force().queue_teams is None
     world.tick()
     assert {use.pool: use.size for use in world.capacity()} == {P5: 5}

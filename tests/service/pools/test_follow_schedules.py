@@ -190,9 +190,9 @@ def test_the_schedule_follows_training_time_where_that_runs_faster() -> None:
 
 def test_a_document_that_is_no_longer_in_effect_changes_no_size() -> None:
     world = world_of()
-    old = get_effective(world.table, world.configuration, world.machine_clock)
+    old = get_effective(world.table, world.configuration, world.clocks)
     configure(world, size=5)
-    apply_configuration(world.table, world.configuration, world.machine_clock)
+    apply_configuration(world.table, world.configuration, world.clocks)
     assert size(world) == 5
     assert follow_schedules(world.table, old, read_ledger(world.table), world.clock(), isolation())
     assert size(world) == 5
@@ -202,7 +202,7 @@ def test_a_document_that_is_no_longer_in_effect_removes_no_calendar() -> None:
     world = world_of(size=5)
     world.configuration.write(json.dumps({"pools": {P5: {"size": 5}}}))
     world.tick()
-    old = get_effective(world.table, world.configuration, world.machine_clock)
+    old = get_effective(world.table, world.configuration, world.clocks)
     configure(world, NIGHT)
     world.tick()
     before = read_ledger(world.table)
@@ -213,7 +213,7 @@ def test_a_document_that_is_no_longer_in_effect_removes_no_calendar() -> None:
 
 def test_a_document_that_is_no_longer_in_effect_sets_no_calendar() -> None:
     world = world_of()
-    old = get_effective(world.table, world.configuration, world.machine_clock)
+    old = get_effective(world.table, world.configuration, world.clocks)
     configure(world, {**NIGHT, "size": 0})
     world.tick()
     before = read_ledger(world.table)

@@ -78,11 +78,11 @@ def test_a_removed_pool_that_a_newer_configuration_has_again_is_kept() -> None:
     before = world.in_force()
     configure(world, P5, G5)
     ledger = read_ledger(world.table)
-    apply_configuration(world.table, world.configuration, world.clock)
+    apply_configuration(world.table, world.configuration, world.clocks)
     assert forget_removed_pools(world.table, before, ledger, isolation())
     assert pools(world) == [G5, P5]
     # Nor one that has no instances in it: the configuration is not the one that was read.
     world.configuration.write(json.dumps({"pools": {P5: {"size": 2}, G5: {"size": 0}}}))
-    apply_configuration(world.table, world.configuration, world.clock)
+    apply_configuration(world.table, world.configuration, world.clocks)
     assert forget_removed_pools(world.table, before, read_ledger(world.table), isolation())
     assert pools(world) == [G5, P5]

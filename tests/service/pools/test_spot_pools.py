@@ -162,7 +162,7 @@ def test_a_job_that_waits_keeps_its_pool_when_a_spot_pool_comes() -> None:
     world.submit("second", 5, **SPOT)
     world.tick()
     configure(world, {P5: 1, SPOT_POOL: 1})
-    apply_configuration(world.table, world.configuration, world.clock)
+    apply_configuration(world.table, world.configuration, world.clocks)
     world.submit("third", 5, **SPOT)
     world.tick()
     world.check()

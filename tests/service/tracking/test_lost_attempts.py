@@ -552,7 +552,7 @@ def test_an_attempt_stopped_by_an_operator_is_not_adopted() -> None:
     world.submit("a")
     lose(world, "a")
     assert not adopted(world)
-    RogueJobStops(world.table, world.machine_clock).ask("a", "user/ada")
+    RogueJobStops(world.table, world.clocks).ask("a", "user/ada")
     world.fleet.finish("full", now=world.now_s)
     world.pass_time(VISIBLE_AFTER_S, tick=False)
     assert not adopted(world)

@@ -199,7 +199,7 @@ def test_an_unexpected_later_attempt_is_reported_and_stopped_only_by_an_operator
     )
     until(world, 3)
     assert world.called("StopTrainingJob") == []
-    RogueJobStops(world.table, world.machine_clock).ask(second, "user/ada")
+    RogueJobStops(world.table, world.clocks).ask(second, "user/ada")
     until(world, 5)
     assert world.called("StopTrainingJob") == [second]
     until(world, 15)

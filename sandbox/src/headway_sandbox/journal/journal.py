@@ -27,6 +27,7 @@ CREATE TABLE documents (collection TEXT, name TEXT, document TEXT, PRIMARY KEY (
 _SERVER, _STATE, _RUNNING, _STOPPED = "server", "state", "running", "stopped"
 _REMOVED = object()
 _LEAST_FREE_BYTES = 2**24
+"""What a disk has to have for a call of the queue: room for a few changes, and for the files of a function."""
 
 Document = Any
 """A JSON value. It is serialized by the commit, so a later change of a mutable one is committed, too."""

@@ -50,6 +50,7 @@ from headway_sandbox.training.settings import TrainingSettings
 DEFAULT_PORT = 4566
 REGION = "eu-west-1"
 ACCOUNT = "123456789012"
+BUCKET = f"headway-jobs-{ACCOUNT}-{REGION}"
 _START_TIMEOUT_S = 30.0
 _STOP_TIMEOUT_S = 60.0
 _LOG_TAIL = 2000
@@ -201,6 +202,7 @@ def _prepare(state_dir: Path) -> None:
         state_dir.chmod(0o700)
         # git ignores the folder, wherever it is in a checkout.
         (state_dir / ".gitignore").write_text("*\n", encoding="utf-8")
+        (state_dir / sagemaker_config.FILE).write_text(sagemaker_config.text(BUCKET), encoding="utf-8")
     except OSError as error:
         raise StateDirUnusable(
             f"{state_dir} cannot have the sandbox's state ({error.strerror}). It has to be a folder that you may write "
@@ -237,9 +239,6 @@ def _launch(settings: Settings) -> SandboxInfo:
         settings.report(training_options.describe(settings.training))
     key = administrator.find_or_make(settings.state_dir)
     health = _start_server(python, settings, port, key)
-    bucket = f"headway-jobs-{ACCOUNT}-{REGION}"
-    config = settings.state_dir.resolve() / sagemaker_config.FILE
-    config.write_text(sagemaker_config.text(bucket), encoding="utf-8")
     info = SandboxInfo(
         endpoint="",
         aws_endpoint=f"http://127.0.0.1:{port}",
@@ -250,11 +249,11 @@ def _launch(settings: Settings) -> SandboxInfo:
         access_key=key.access_key,
         secret_key=key.secret_key,
         role_arn=f"arn:aws:iam::{ACCOUNT}:role/{account.ROLE}",
-        bucket=bucket,
+        bucket=BUCKET,
         speed=float(health["speed"]),
         stack=deployment.STACK,
         trains=bool(health.get("trains")),
-        sagemaker_config=str(config),
+        sagemaker_config=str(settings.state_dir.resolve() / sagemaker_config.FILE),
     )
     # Before any other step can fail or be interrupted: `stop` finds the server by this file.
     _write(settings.state_dir, info)

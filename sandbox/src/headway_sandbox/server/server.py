@@ -111,19 +111,14 @@ def main(arguments: Sequence[str]) -> int:
             relays=options.relay,
         )
     )
-    failed = False
-    try:
-        # The emulator has added its state at its shutdown.
-        journal.close()
-    except JournalError as error:
-        failed = True
-        print(error, file=sys.stderr, flush=True)
+    # The emulator has added its state at its shutdown.
+    code = _close(journal)
     # Ends processes that a thread of the emulator may have started since the shutdown.
     patches.end_workers()
     shutil.rmtree(state / "tmp", ignore_errors=True)
     logging.shutdown()
     # Without waiting for the emulator's threads, which may wait for processes that have ended.
-    os._exit(int(failed))
+    os._exit(code)
 
 
 def _options(arguments: Sequence[str]) -> argparse.Namespace:
@@ -186,6 +181,16 @@ def _open_journal(state: Path) -> Journal:
             f"{state} is of a development version of Headway. Remove it to begin with an empty sandbox."
         )
     return Journal(state / JOURNAL)
+
+
+def _close(journal: Journal) -> int:
+    """Close the journal, and return the exit code of the server."""
+    try:
+        journal.close()
+    except JournalError as error:
+        print(error, file=sys.stderr, flush=True)
+        return 1
+    return 0
 
 
 async def _serve(

@@ -15,6 +15,12 @@ from headway_sandbox.training.selection import command_of
 from headway_sandbox.training.settings import Interpreter
 
 HOST = "127.0.0.1"
+USER = "root"
+"""The name of the user that a script finds, as in SageMaker's containers.
+
+With another name `@remote` of the SageMaker SDKs calls sudo for `/opt/ml` (SDK 2.257,
+``bootstrap_runtime_environment``), which is the script's own here, too.
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,6 +62,9 @@ class Assignment:
         return {
             "PATH": os.pathsep.join([self.interpreter.folder, "/usr/local/bin", "/usr/bin", "/bin"]),
             "HOME": "/tmp",  # noqa: S108  the container's own
+            # `getpass` and others look the name up. A user of the job's own has none in /etc/passwd.
+            "USER": USER,
+            "LOGNAME": USER,
             "LANG": "C.UTF-8",
             # As the images of AWS's Deep Learning Containers set it: each line is logged when it is printed.
             "PYTHONUNBUFFERED": "1",

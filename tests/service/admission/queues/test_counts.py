@@ -303,7 +303,7 @@ def test_a_released_job_is_added_to_the_count() -> None:
 def test_a_job_that_goes_to_another_team_is_added_to_the_count_of_its_queue() -> None:
     queue = Queue()
     queue.configuration.write(json.dumps({"pools": {P5: {"size": 1}}, "teams": {"a": {}, "b": {}}}))
-    apply_configuration(queue.table, queue.configuration, queue.clock)
+    apply_configuration(queue.table, queue.configuration, queue.clocks)
     queue.fill(LONG, "someone", "b")
     queue.count()
     queue.submitter.submit(request("mine", Tags=[{"Key": "team", "Value": "a"}]), ADA)

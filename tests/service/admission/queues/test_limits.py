@@ -213,7 +213,7 @@ def test_a_submission_returns_its_place_in_the_queues_of_all_teams(
         waits(world, f"old{i:02}", team, 2 if i % 4 else 7)
     waits(world, "other", "products", 5)
     configure(world, teams=TEAMS, **roomy)
-    apply_configuration(world.table, world.configuration, world.clock)
+    apply_configuration(world.table, world.configuration, world.clocks)
     if not noted:
         item = world.table.get(Key("config", "config")) or {}
         world.table.write([Put(item={name: value for name, value in item.items() if name != "left"})])
@@ -240,7 +240,7 @@ def test_a_place_behind_a_partly_counted_queue_is_also_correct(world: World) -> 
     for i in range(2 * MAX_TAIL):
         waits(world, f"old{i:02}", "products", 5)
     configure(world, teams=TEAMS, limits={**roomy, "waitingPerTeam": MAX_TAIL + 1})
-    apply_configuration(world.table, world.configuration, world.clock)
+    apply_configuration(world.table, world.configuration, world.clocks)
     context = world.submitter.context(ADA)
     with pytest.raises(QueueFull):
         world.submitter.enqueue(request("late", 1, **of_team("products")), context)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from headway_service.ports.clocks import Clocks
 from headway_service.ports.table import Key, Put
 from headway_service.store.records.base import Record
 
@@ -68,7 +69,7 @@ class ActionRecord(Record):
     kind: ActionKind
     #: What it was done to: a pool, a version, a training job, or words for it.
     target: str
-    #: When, machine time, ms.
+    #: When, training time, ms.
     time_ms: int
     #: See :class:`Author`.
     by: str
@@ -77,21 +78,21 @@ class ActionRecord(Record):
     expires_at: int
 
     @classmethod
-    def of(cls, kind: ActionKind, target: str, author: Author, now_ms: int) -> ActionRecord:
-        """The record of an action.
+    def of(cls, kind: ActionKind, target: str, author: Author, clocks: Clocks) -> ActionRecord:
+        """The record of an action that is done now.
 
         Args:
             target: what it is done to: a pool, a version, a training job.
-            now_ms: the machine time, ms.
+            clocks: the two times: what is shown is in training time, and the table forgets it by machine time.
         """
         return cls(
             kind=kind,
             target=target,
-            time_ms=now_ms,
+            time_ms=clocks.training_ms(),
             by=author.name,
             address=author.address,
             reason=author.reason,
-            expires_at=now_ms // 1000 + KEPT_S,
+            expires_at=clocks.machine_ms() // 1000 + KEPT_S,
         )
 
     @property

@@ -63,7 +63,7 @@ class ApiContainer(UsageContainer, ReuseContainer):
         """Takes requests of operators to stop training jobs that did not come through the queue."""
         from headway_service.jobs.rogue_stops import RogueJobStops
 
-        return RogueJobStops(self.table, self.clocks.machine_ms)
+        return RogueJobStops(self.table, self.clocks)
 
     @property
     def submitter(self) -> Submitter:
@@ -151,7 +151,7 @@ class ApiContainer(UsageContainer, ReuseContainer):
         """Record what an operator begins to do, if it is not done in the table."""
         from headway_service.actions.action import ActionRecord
 
-        self.table.write([ActionRecord.of(kind, target, author, self.clocks.machine_ms()).put()])
+        self.table.write([ActionRecord.of(kind, target, author, self.clocks).put()])
 
     def config_editor(self, remaining_ms: int) -> ConfigEditor:
         """Changes the configuration document.

@@ -91,7 +91,7 @@ class Container:
         time.sleep(seconds)
 
     def _in_force(self) -> EffectiveConfig:
-        return get_effective(self.table, self.store, self.clocks.machine_ms)
+        return get_effective(self.table, self.store, self.clocks)
 
     def _configuration(self) -> Configuration:
         return self._in_force().configuration

@@ -61,7 +61,7 @@ class ConfigurationEffects:
         """
         text = configuration.new_text_to_keep(document, region=self._region, account=account)
         after = configuration.parse(text)
-        before, version = get_newest(self._table, self._store, self._clocks.machine_ms)
+        before, version = get_newest(self._table, self._store, self._clocks)
         if before is None:
             # There has never been a queue that it could change.
             return Effects(version=version, changes=[], effects=[], note=_ASSUMES)

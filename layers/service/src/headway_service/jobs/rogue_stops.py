@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from headway_service.actions.action import ActionKind, ActionRecord, Author
 from headway_service.errors import RetryLater, RogueJobNotFound
 from headway_service.observability.logging import logger
+from headway_service.ports.clocks import Clocks
 from headway_service.ports.table import Table
 from headway_service.store import transitions
 from headway_service.store.records.capacity.rogue_job import RogueJobRecord
@@ -17,12 +16,12 @@ class RogueJobStops:
     """Records requests of operators to stop rogue training jobs.
 
     Args:
-        machine_clock: now, ms.
+        clocks: the two times.
     """
 
-    def __init__(self, table: Table, machine_clock: Callable[[], int]) -> None:
+    def __init__(self, table: Table, clocks: Clocks) -> None:
         self._table = table
-        self._machine_clock = machine_clock
+        self._clocks = clocks
 
     def ask(self, name: str, by: str, address: str = "") -> RogueJobRecord:
         """Request the stop of a rogue training job. A second request changes nothing.
@@ -51,7 +50,7 @@ class RogueJobStops:
             if known.stop_asked_by:
                 return known
             asked, writes = transitions.request_stop(known, by)
-            action = ActionRecord.of(ActionKind.STOP_ROGUE, name, Author(by, address), self._machine_clock())
+            action = ActionRecord.of(ActionKind.STOP_ROGUE, name, Author(by, address), self._clocks)
             self._table.write([*writes, action.put()])
             logger.info("a rogue job is to be stopped", extra={"rogue": name, "by": by})
             return asked

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,6 +14,7 @@ from headway_service.errors import Conflict, InvalidConfiguration, RetryLater
 from headway_service.observability.logging import logger
 from headway_service.pools.config_history import find_record, record_of
 from headway_service.pools.config_writes import ConfigWrite, intended, read_edits, write_of
+from headway_service.ports.clocks import Clocks
 from headway_service.ports.config_store import ConfigurationStore, ConfigurationText
 from headway_service.ports.table import Absent, Check, Condition, Equals, Key, Put, Table
 from headway_service.store import transitions
@@ -85,28 +86,28 @@ def find_applied(table: Table) -> EffectiveConfig | None:
     )
 
 
-def get_effective(table: Table, store: ConfigurationStore, clock: Callable[[], int]) -> EffectiveConfig:
+def get_effective(table: Table, store: ConfigurationStore, clocks: Clocks) -> EffectiveConfig:
     """The last valid document that was applied; before the first tick, the stored one.
 
     Args:
         store: the configuration store.
-        clock: returns the current time, ms.
+        clocks: the two times.
 
     Raises:
         InvalidConfiguration: there has never been a valid document.
     """
     known = find_applied(table)
-    return known if known is not None else apply_configuration(table, store, clock)
+    return known if known is not None else apply_configuration(table, store, clocks)
 
 
-def apply_configuration(table: Table, store: ConfigurationStore, clock: Callable[[], int]) -> EffectiveConfig:
+def apply_configuration(table: Table, store: ConfigurationStore, clocks: Clocks) -> EffectiveConfig:
     """Read the stored document and, if it is new and valid, apply it to the pools and teams.
 
     An invalid document changes nothing: the last valid one stays in effect, and the problem is reported.
 
     Args:
         store: the configuration store.
-        clock: returns the current time, ms.
+        clocks: the two times.
 
     Raises:
         InvalidConfiguration: the document is invalid and there has never been a valid one.
@@ -115,7 +116,7 @@ def apply_configuration(table: Table, store: ConfigurationStore, clock: Callable
     known = find_applied(table)
     if known is None or known.is_older_than(stored):
         try:
-            found = intended(stored, read_edits(table), store, clock())
+            found = intended(stored, read_edits(table), store, clocks.machine_ms())
         except RetryLater as error:
             if known is None:
                 raise
@@ -123,11 +124,11 @@ def apply_configuration(table: Table, store: ConfigurationStore, clock: Callable
         if found.text != stored.text:
             logger.error("the stored configuration replaced a newer one", extra={"version": stored.version})
         stored = found
-    return _apply(table, known, stored, clock)
+    return _apply(table, known, stored, clocks)
 
 
 def apply_text(
-    table: Table, stored: ConfigurationText, clock: Callable[[], int], made_by: ConfigWrite | None = None
+    table: Table, stored: ConfigurationText, clocks: Clocks, made_by: ConfigWrite | None = None
 ) -> EffectiveConfig:
     """As :func:`apply_configuration`, for a document that was just read or written.
 
@@ -136,24 +137,24 @@ def apply_text(
 
     Args:
         stored: the stored document with its version.
-        clock: returns the current time, ms.
+        clocks: the two times.
         made_by: the write that stored it; None to look for it among those that are recorded.
 
     Raises:
         InvalidConfiguration: as :func:`apply_configuration`.
     """
-    return _apply(table, find_applied(table), stored, clock, made_by)
+    return _apply(table, find_applied(table), stored, clocks, made_by)
 
 
 def _apply(
     table: Table,
     known: EffectiveConfig | None,
     stored: ConfigurationText,
-    clock: Callable[[], int],
+    clocks: Clocks,
     made_by: ConfigWrite | None = None,
 ) -> EffectiveConfig:
     if known is not None and not known.is_older_than(stored):
-        return known if known.queue_teams is not None else _apply_to_ledger(table, known, clock)
+        return known if known.queue_teams is not None else _apply_to_ledger(table, known, clocks)
     try:
         wanted = configuration.parse(stored.text)
     except InvalidConfiguration as error:
@@ -165,7 +166,7 @@ def _apply(
         return replace(known, problem=str(error))
     if known is not None and known.queue_teams is None:
         # Jobs may already wait in queues of teams that only this document names.
-        known = _apply_to_ledger(table, known, clock)
+        known = _apply_to_ledger(table, known, clocks)
         if known.queue_teams is None:
             return known
     begins_again = known is not None and stored.version <= known.version
@@ -176,15 +177,16 @@ def _apply(
         life=(known.life if known is not None else 1) + begins_again,
     )
     made_by = made_by or write_of(stored, read_edits(table))
-    author, now_ms = made_by.author if made_by is not None else None, clock()
+    author = made_by.author if made_by is not None else None
     record = record_of(
         configuration.text_of(wanted),
         version=noted.version,
         life=noted.life,
         author=author,
-        now_ms=now_ms,
+        changed_ms=clocks.training_ms(),
+        machine_ms=clocks.machine_ms(),
     )
-    action = ActionRecord.of(ActionKind.CONFIGURE, str(noted.version), author or Author(name=""), now_ms)
+    action = ActionRecord.of(ActionKind.CONFIGURE, str(noted.version), author or Author(name=""), clocks)
     records = [record.put(), action.put(), *(_missing_record(table, known) if known is not None else [])]
     # With the record of the write gone at once, an equal document that is set later is no late write.
     done = [made_by.deletion] if made_by is not None else []
@@ -195,23 +197,29 @@ def _apply(
         # Two at once, such as the first two submissions after a deployment. The other one completes it.
         logger.info("another call applies a configuration at the same time", extra={"version": stored.version})
         return find_applied(table) or noted
-    return _apply_to_ledger(table, noted, clock)
+    return _apply_to_ledger(table, noted, clocks)
 
 
 def _missing_record(table: Table, known: EffectiveConfig) -> list[Put]:
     """The record of a document in force that has none: it is from before there were any, or the table forgot it."""
     if find_record(table, known.life, known.version) is not None:
         return []
-    text, changed_ms = configuration.text_of(known.configuration), known.modified_ms
-    record = record_of(text, version=known.version, life=known.life, author=None, now_ms=changed_ms)
+    record = record_of(
+        configuration.text_of(known.configuration),
+        version=known.version,
+        life=known.life,
+        author=None,
+        changed_ms=known.modified_ms,
+        machine_ms=known.modified_ms,
+    )
     return [record.put()]
 
 
-def _apply_to_ledger(table: Table, noted: EffectiveConfig, clock: Callable[[], int]) -> EffectiveConfig:
+def _apply_to_ledger(table: Table, noted: EffectiveConfig, clocks: Clocks) -> EffectiveConfig:
     """Update the pools and teams to match the recorded document."""
     still = Check(key=_KEY, requires=_is_noted(noted))
     try:
-        left = _apply_teams(table, noted.configuration, clock(), still)
+        left = _apply_teams(table, noted.configuration, clocks.machine_ms(), still)
         _resize(table, noted.configuration, still)
         table.write([Put(item={**_item(noted), "left": left}, requires=_is_noted(noted))])
     except Conflict:
@@ -237,12 +245,12 @@ def _is_noted(known: EffectiveConfig) -> Condition:
     return Equals("version", known.version)
 
 
-def get_newest(table: Table, store: ConfigurationStore, clock: Callable[[], int]) -> tuple[Configuration | None, int]:
+def get_newest(table: Table, store: ConfigurationStore, clocks: Clocks) -> tuple[Configuration | None, int]:
     """The newest valid document, whether or not it is in force yet, and the version that a change has to be based on.
 
     Args:
         store: the configuration store.
-        clock: returns the current time, ms.
+        clocks: the two times.
 
     Returns:
         None in place of the document if there has never been a valid one.
@@ -250,24 +258,24 @@ def get_newest(table: Table, store: ConfigurationStore, clock: Callable[[], int]
     known, stored = find_applied(table), store.read()
     if known is not None and not known.is_older_than(stored):
         return known.configuration, known.version
-    found = intended(stored, read_edits(table), store, clock())
+    found = intended(stored, read_edits(table), store, clocks.machine_ms())
     try:
         return configuration.parse(found.text), found.version
     except InvalidConfiguration:
         return (known.configuration if known is not None else None), found.version
 
 
-def get_with_problem(table: Table, store: ConfigurationStore, clock: Callable[[], int]) -> EffectiveConfig:
+def get_with_problem(table: Table, store: ConfigurationStore, clocks: Clocks) -> EffectiveConfig:
     """The configuration in effect, and whether the stored document has a problem.
 
     Args:
         store: the configuration store.
-        clock: returns the current time, ms.
+        clocks: the two times.
 
     Raises:
         InvalidConfiguration: there has never been a valid document.
     """
-    known = get_effective(table, store, clock)
+    known = get_effective(table, store, clocks)
     stored = store.read()
     try:
         document = configuration.text_of(configuration.parse(stored.text))

@@ -35,7 +35,7 @@ class ConfigRecord(Record):
     version: int
     #: Versions begin again if the parameter is deleted and created again: how often that was, from 1 on.
     life: int = 1
-    #: When it came into force, machine time, ms.
+    #: When it came into force, training time, ms.
     changed_ms: int
     #: The author. The name is empty if the parameter itself was edited; then AWS's own records name who.
     by: str = ""
@@ -55,24 +55,27 @@ class ConfigRecord(Record):
         return Put(item={"pk": key.pk, "sk": key.sk, **self.fields()})
 
 
-def record_of(document: str, *, version: int, life: int, author: Author | None, now_ms: int) -> ConfigRecord:
+def record_of(
+    document: str, *, version: int, life: int, author: Author | None, changed_ms: int, machine_ms: int
+) -> ConfigRecord:
     """The record of a document that comes into force.
 
     Args:
         document: its text.
         author: who has changed it; None if the parameter itself was edited.
-        now_ms: the machine time, ms.
+        changed_ms: when it comes into force, training time, ms.
+        machine_ms: the same in machine time.
     """
     author = author or Author(name="")
     return ConfigRecord(
         version=version,
         life=life,
-        changed_ms=now_ms,
+        changed_ms=changed_ms,
         by=author.name,
         address=author.address,
         reason=author.reason,
         document=document,
-        expires_at=now_ms // 1000 + KEPT_S,
+        expires_at=machine_ms // 1000 + KEPT_S,
     )
 
 

@@ -57,7 +57,7 @@ class ConfigEditor:
         self._table = table
         self._store = store
         self._invocation = invocation
-        self._clock = invocation.clocks.machine_ms
+        self._clocks = invocation.clocks
         self._region = region
 
     def replace(
@@ -88,7 +88,7 @@ class ConfigEditor:
                 known = self._read()
             # A repeated call: RFC 9110, section 13.1.1, lets it succeed.
             if known.text == text:
-                return apply_text(self._table, known, self._clock)
+                return apply_text(self._table, known, self._clocks)
             raise self._changed(made_from, known)
 
     def resize(self, pool: str, size: int, author: Author | None = None) -> EffectiveConfig:
@@ -121,10 +121,10 @@ class ConfigEditor:
         stored = self._store.read()
         known = find_applied(self._table)
         if known is None or known.is_older_than(stored):
-            found = intended(stored, read_edits(self._table), self._store, self._clock())
+            found = intended(stored, read_edits(self._table), self._store, self._clocks.machine_ms())
             # So that it has a record of its own, and is no change of the caller's.
             with suppress(InvalidConfiguration):
-                apply_text(self._table, found, self._clock)
+                apply_text(self._table, found, self._clocks)
             return found
         text = configuration.text_of(known.configuration)
         return ConfigurationText(text=text, version=known.version, modified_ms=known.modified_ms)
@@ -140,7 +140,7 @@ class ConfigEditor:
         version = self._store.write(text)
         # The replaced document may itself have replaced a newer one, and its writer may have died.
         written = ConfigurationText(text=text, version=version)
-        newest = intended(written, read_edits(self._table), self._store, self._clock())
+        newest = intended(written, read_edits(self._table), self._store, self._clocks.machine_ms())
         if newest.text != text:
             logger.warning(
                 "the parameter was edited at the same time; that is stored again", extra={"version": version}
@@ -177,10 +177,12 @@ class ConfigEditor:
 
     def _apply(self, text: str, version: int, edit: ConfigWrite) -> EffectiveConfig:
         """Apply a document that was just stored. It is not read again, as a read may return an older one."""
-        return self._put_in_force(ConfigurationText(text=text, version=version, modified_ms=self._clock()), edit)
+        return self._put_in_force(
+            ConfigurationText(text=text, version=version, modified_ms=self._clocks.machine_ms()), edit
+        )
 
     def _put_in_force(self, written: ConfigurationText, edit: ConfigWrite) -> EffectiveConfig:
-        applied = apply_text(self._table, written, self._clock, edit)
+        applied = apply_text(self._table, written, self._clocks, edit)
         # If another call has put it in force, or it is in force already.
         edit.forget(self._table)
         return applied
@@ -202,7 +204,7 @@ class ConfigEditor:
     def _alone(self) -> Iterator[None]:
         """Holds the lease."""
         item = self._table.get(_LEASE)
-        if item is not None and int(upgrade(item)["untilMs"]) >= self._clock():
+        if item is not None and int(upgrade(item)["untilMs"]) >= self._clocks.machine_ms():
             raise _somebody_else()
         mine = self._invocation
         lease = {"pk": _LEASE.pk, "sk": _LEASE.sk, "holder": mine.holder, "untilMs": mine.lease_until_ms}

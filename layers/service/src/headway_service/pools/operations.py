@@ -115,7 +115,7 @@ class PoolOperations:
 
     def _action(self, kind: ActionKind, pool: str, author: Author) -> Put:
         target = "all pools" if pool == PauseRecord.EVERYTHING else pool
-        return ActionRecord.of(kind, target, author, self._clocks.machine_ms()).put()
+        return ActionRecord.of(kind, target, author, self._clocks).put()
 
     def _require(self, pool: str) -> None:
         # The ledger still has a pool that was removed from the configuration while its jobs run.

@@ -81,7 +81,7 @@ class Scheduler:
 
     def run(self) -> TickReport:
         """Run rounds until there is nothing left to do now."""
-        in_force = apply_configuration(self._table, self._store, self._clocks.machine_ms)
+        in_force = apply_configuration(self._table, self._store, self._clocks)
         configuration = in_force.configuration
         policy = configuration.policy()
         report = TickReport()

@@ -57,7 +57,7 @@ def show_configuration(request: Request) -> Response[Configuration]:
     The document contains its version, so that it can be edited and put. The version is the `ETag`, too.
     """
     given = container(request)
-    return _answer(get_with_problem(given.table, given.store, given.clocks.machine_ms))
+    return _answer(get_with_problem(given.table, given.store, given.clocks))
 
 
 @router.call("GET /config/history", {HTTPStatus.OK: "The versions."}, InvalidRequest)
@@ -84,7 +84,7 @@ def show_configuration_version(
 ) -> ConfigurationVersion:
     """Show a configuration that was in force, and how it differs from another one."""
     given = container(request)
-    life = get_effective(given.table, given.store, given.clocks.machine_ms).life
+    life = get_effective(given.table, given.store, given.clocks).life
     record = get_record(given.table, life, version)
     other = record_before(given.table, record) if since is None else get_record(given.table, life, since)
     return version_document(record, other)
