@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from headway_client.cli import interruption
+
+if TYPE_CHECKING:
+    from headway_client.config.profile import Connection
 
 OUTPUTS = ("table", "wide", "name", "json", "yaml", "csv")
 
@@ -33,6 +36,14 @@ class CommonOptions:
     aws_profile: str | None = None
     output: str = "table"
     headers: bool = True
+
+    def connection(self) -> Connection:
+        """Resolve the connection from the options, the environment and the profile file; raises `UsageError`."""
+        from headway_client.config.profile import resolve_connection
+
+        return resolve_connection(
+            endpoint=self.endpoint, profile=self.profile, region=self.region, aws_profile=self.aws_profile
+        )
 
     @property
     def for_people(self) -> bool:

@@ -10,7 +10,8 @@ from headway.sanitize import strip_control_characters
 from headway_client.cli.exit_codes import EXIT_OK, EXIT_UNEXPECTED, error_document, exit_code_of
 from headway_client.cli.field_options import with_option
 from headway_client.cli.interruption import if_interrupted
-from headway_client.errors import ClientError
+from headway_client.cli.near_misses import NearMisses
+from headway_client.errors import ClientError, JobNotFoundError
 from headway_client.text import to_json, to_stderr
 
 if TYPE_CHECKING:
@@ -51,19 +52,10 @@ class _MakeRows(Protocol[_Row_contra]):
 
 def connection(common: CommonOptions) -> Connection:
     """Resolve the connection from flags, environment and profile, and print a note about implicit choices."""
-    found = resolved(common)
+    found = common.connection()
     if found.note is not None:
         to_stderr(found.note)
     return found
-
-
-def resolved(common: CommonOptions) -> Connection:
-    """Resolve the connection from flags, environment and profile."""
-    from headway_client.config.profile import resolve_connection
-
-    return resolve_connection(
-        endpoint=common.endpoint, profile=common.profile, region=common.region, aws_profile=common.aws_profile
-    )
 
 
 def open_api(common: CommonOptions) -> HeadwayApi:
@@ -218,6 +210,7 @@ def _act_on_each(
     sentence: Callable[[_Shown], str],
     rows: _MakeRows[_Shown],
 ) -> int:
+    near_misses = NearMisses(common)
     chosen = list(names)
     if len(chosen) == 1:
         _show_one(common, act(chosen[0]), sentence, rows)
@@ -234,7 +227,8 @@ def _act_on_each(
             with if_interrupted(progress):
                 done = act(name)
             jobs.append(done)
-        except ClientError as error:
+        except ClientError as failure:
+            error = near_misses.explained(failure, [name]) if isinstance(failure, JobNotFoundError) else failure
             failures.append((name, error))
             if not common.is_document:
                 print_error(error, about=name)

@@ -28,6 +28,7 @@ from headway_client.cli.exit_codes import (
     exit_code_of,
 )
 from headway_client.cli.interruption import sentence_of
+from headway_client.cli.near_misses import near_misses_named
 from headway_client.errors import ClientError, UsageError
 from headway_client.text import to_stderr
 
@@ -71,7 +72,7 @@ def _complete(instruction: str) -> int:
 def _run(arguments: list[str]) -> int:
     try:
         # Not `cli.main()`, which maps Ctrl-C and closed pipes to exit codes of its own.
-        with cli.make_context("headway", list(arguments)) as ctx:
+        with cli.make_context("headway", list(arguments)) as ctx, near_misses_named(ctx):
             code: int | None = cli.invoke(ctx)
         sys.stdout.flush()
     except click.exceptions.Exit as leaving:  # --help and --version

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from headway_client.cli.arguments.params import optional_job_names
 from headway_client.cli.command import CommonOptions
 from headway_client.cli.confirmation import confirm, yes_option
+from headway_client.cli.job_names import optional_job_names
 from headway_client.errors import JobNotFoundError, NotAllowedError, UsageError
 from headway_client.job_states import HELD, LIVE_STATES
 from headway_client.text import to_stderr

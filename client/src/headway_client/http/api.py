@@ -243,6 +243,16 @@ class HeadwayApi:
             token = following
             remaining = None if remaining is None else remaining - len(jobs)
 
+    def first_jobs(self, *, states: Iterable[str] = (), name_contains: str | None = None) -> tuple[Job, ...]:
+        """Return the first jobs of `list_jobs`, in one request: as many as the server returns at once.
+
+        Args:
+            states: as for `list_jobs`.
+            name_contains: as for `list_jobs`; a server that looks at some jobs only may return none.
+        """
+        query = [*(("state", state) for state in states), *([("nameContains", name_contains)] if name_contains else [])]
+        return _page(self._transport.send("GET", ["jobs"], query=query).document)[0]
+
     def members(self, array: str, *, start: int = 0, limit: int | None = None) -> Iterator[ArrayMember]:
         """Yield the members of an array by their index, those whose turn has not come included.
 

@@ -99,27 +99,3 @@ PRIORITY = WholeNumber(0, 9999)
 
 FILE = click.Path(allow_dash=True)
 """A file, or - for standard input; its existence is not checked before it is read."""
-
-
-def job_name(function: Function) -> Function:
-    """Add the argument NAME, a job's name, as the parameter `name`."""
-    return click.argument("name", metavar="NAME", help="The job's name.")(function)
-
-
-def job_names(function: Function) -> Function:
-    """Add the argument NAME..., distinct names of jobs, as the parameter `names`."""
-    text = f"The job's name; up to {MAX_NAMES} of them."
-    return click.argument("names", metavar="NAME...", nargs=-1, required=True, callback=_distinct, help=text)(function)
-
-
-def optional_job_names(function: Function) -> Function:
-    """Add the argument [NAME]..., as `job_names` does, for a command that can also select jobs by options."""
-    text = f"The job's name; up to {MAX_NAMES} of them."
-    return click.argument("names", metavar="[NAME]...", nargs=-1, callback=_distinct, help=text)(function)
-
-
-def _distinct(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -> list[str]:
-    names = list(dict.fromkeys(value))
-    if len(names) > MAX_NAMES:
-        raise click.BadParameter(f"{len(names)} jobs are too many; a command takes up to {MAX_NAMES}.", ctx, param)
-    return names

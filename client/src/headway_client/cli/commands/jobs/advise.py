@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from headway_client.cli.arguments.params import job_name
 from headway_client.cli.command import Command, CommonOptions, pass_common
 from headway_client.cli.context import connection, show_document
 from headway_client.cli.interruption import UNCHANGED
+from headway_client.cli.job_names import job_name
 
 if TYPE_CHECKING:
     from headway.accounting.prices import AppliedPrice

@@ -9,13 +9,14 @@ import click
 from headway_client.cli.command import Command, CommonOptions, pass_common
 from headway_client.cli.context import open_api, show_rows
 from headway_client.cli.interruption import UNCHANGED
+from headway_client.cli.job_names import JOB_NAME
 from headway_client.errors import UsageError
 
 MAX_COMPARED = 8
 
 
 @click.command("compare", cls=Command, rows=True, interrupted=UNCHANGED)
-@click.argument("names", nargs=-1, required=True, metavar="NAME NAME...")
+@click.argument("names", nargs=-1, required=True, type=JOB_NAME, metavar="NAME NAME...")
 @pass_common
 def compare(common: CommonOptions, names: Sequence[str]) -> None:
     """Compare jobs: time, instance hours, cost, attempts and final metrics side by side."""

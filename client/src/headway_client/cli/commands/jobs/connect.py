@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import click
 
 from headway.sanitize import strip_control_characters
-from headway_client.cli.arguments.params import job_name
 from headway_client.cli.command import Command, CommonOptions, pass_common
 from headway_client.cli.context import connection, show_document
 from headway_client.cli.hosts import Host, require_host
 from headway_client.cli.interruption import UNCHANGED
+from headway_client.cli.job_names import job_name
 from headway_client.errors import ConflictError
 from headway_client.text import to_stderr
 

@@ -17,6 +17,7 @@ from headway_client.cli.arguments.moments import METAVAR, Given, Moment, time_te
 from headway_client.cli.command import Command, CommonOptions, pass_common
 from headway_client.cli.context import document_text, open_api
 from headway_client.cli.interruption import UNCHANGED, if_interrupted
+from headway_client.cli.job_names import JOB_NAME
 from headway_client.http.outage import NO_RESPONSE, Outage
 from headway_client.text import to_stderr
 
@@ -47,7 +48,7 @@ Show = Callable[[Iterable["FeedEvent"]], None]
     "--follow.",
 )
 @click.option("--after", metavar="CURSOR", help="Only events after this cursor, which was printed before.")
-@click.option("--job", metavar="NAME", help="Only events of this job.")
+@click.option("--job", metavar="NAME", type=JOB_NAME, help="Only events of this job.")
 @click.option("--team", metavar="NAME", help="Only events of jobs of this team.")
 @click.option(
     "--type",

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from headway_client.cli.arguments import input_files
-from headway_client.cli.arguments.params import FILE, PRIORITY, WholeNumber, job_name
+from headway_client.cli.arguments.params import FILE, PRIORITY, WholeNumber
 from headway_client.cli.command import Command, CommonOptions, OrderedCommand, pass_common
 from headway_client.cli.context import colour, open_api, show_document, show_rows, width
 from headway_client.cli.interruption import UNCHANGED
+from headway_client.cli.job_names import JOB_NAME, job_name
 from headway_client.errors import UsageError
 from headway_client.text import to_stderr
 
@@ -40,7 +41,7 @@ def why(common: CommonOptions, name: str) -> None:
 
 
 @click.command("forecast", cls=Command, rows=True, names=True, interrupted=UNCHANGED)
-@click.argument("name", metavar="[NAME]", required=False, help="Only this job.")
+@click.argument("name", metavar="[NAME]", required=False, type=JOB_NAME, help="Only this job.")
 @click.option(
     "--limit",
     type=WholeNumber(1, MAX_FORECAST_JOBS),
@@ -69,7 +70,7 @@ def forecast(common: CommonOptions, name: str | None, limit: int) -> None:
 
 @click.command("what-if", cls=OrderedCommand, interrupted=UNCHANGED)
 @click.option("--submit", multiple=True, metavar="FILE", type=FILE, help="A request is submitted; - is standard input.")
-@click.option("--withdraw", multiple=True, metavar="NAME", help="A job leaves the queue.")
+@click.option("--withdraw", multiple=True, metavar="NAME", type=JOB_NAME, help="A job leaves the queue.")
 @click.option("--priority", multiple=True, metavar="NAME=N", help="The priority of a job changes.")
 @click.option("--pool", multiple=True, metavar="POOL=N", help="The size of a pool changes.")
 @click.pass_context

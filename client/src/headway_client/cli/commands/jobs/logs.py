@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING
 import click
 
 from headway.sanitize import strip_control_characters
-from headway_client.cli.arguments.params import WholeNumber, job_name
+from headway_client.cli.arguments.params import WholeNumber
 from headway_client.cli.command import Command, CommonOptions, pass_common
 from headway_client.cli.context import connection, document_text
 from headway_client.cli.hosts import Host, require_host
 from headway_client.cli.interruption import UNCHANGED, if_interrupted
+from headway_client.cli.job_names import job_name
 from headway_client.http.outage import NO_RESPONSE, Outage
 from headway_client.text import to_stderr
 

@@ -11,6 +11,7 @@ from headway_client.cli.arguments.params import ExclusiveOption
 from headway_client.cli.command import Command, CommonOptions, pass_common
 from headway_client.cli.context import open_api, show_rows, width
 from headway_client.cli.interruption import UNCHANGED
+from headway_client.cli.job_names import JOB_NAME
 from headway_client.errors import UsageError
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @click.command("results", cls=Command, rows=True, names=True, interrupted=UNCHANGED)
-@click.argument("array", metavar="ARRAY", help="The array's name.")
+@click.argument("array", metavar="ARRAY", type=JOB_NAME, help="The array's name.")
 @click.option(
     "--minimize",
     cls=ExclusiveOption,

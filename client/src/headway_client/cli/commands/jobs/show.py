@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from headway_client.cli.arguments.params import job_name
 from headway_client.cli.command import Command, CommonOptions, pass_common
 from headway_client.cli.context import colour, open_api, show_document, width
 from headway_client.cli.interruption import UNCHANGED
+from headway_client.cli.job_names import job_name
 from headway_client.errors import ClientError, JobNotFoundError
 
 if TYPE_CHECKING:

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from headway_client.cli.arguments.params import WholeNumber, job_names
+from headway_client.cli.arguments.params import WholeNumber
 from headway_client.cli.command import Command, CommonOptions, pass_common
 from headway_client.cli.context import act_on_jobs, open_api, worst
 from headway_client.cli.exit_codes import EXIT_JOB_FAILED, EXIT_OK, EXIT_TIMEOUT
 from headway_client.cli.interruption import UNCHANGED, if_interrupted
+from headway_client.cli.job_names import job_names
 from headway_client.text import to_stderr
 
 if TYPE_CHECKING:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING
 
 import click
 
 from headway.sanitize import strip_control_characters
 from headway_client.cli.command import Command, CommonOptions, pass_common
-from headway_client.cli.context import colour, resolved, show_rows, worst
+from headway_client.cli.context import colour, show_rows, worst
 from headway_client.cli.interruption import UNCHANGED
 
 if TYPE_CHECKING:
@@ -24,7 +23,7 @@ def doctor(common: CommonOptions) -> int:
     from headway_client.cli.diagnostics import examine
 
     findings = []
-    for finding in examine(partial(resolved, common)):
+    for finding in examine(common.connection):
         findings.append(finding)
         if common.for_people:
             print(_lines(finding), flush=True)
