@@ -64,12 +64,3 @@ def levels(command: click.Command = cli, path: tuple[str, ...] = ()) -> Iterator
     yield Level(path=path, commands=list(below), options=[*options, "-h", "--help"], words=words)
     for name, each in below.items():
         yield from levels(each, (*path, name))
-
-
-def parse(words: Sequence[str]) -> click.Context:
-    """Parse a command line that starts with the command's name; raises ``click.UsageError``."""
-    command: click.Command = cli
-    left = list(words)
-    while isinstance(command, click.Group):
-        command = command.commands[left.pop(0)]
-    return command.make_context("headway", left, parent=click.Context(cli, info_name="headway", **cli.context_settings))

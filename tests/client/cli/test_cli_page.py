@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import importlib
 import re
-import shlex
 
 import pytest
 
 from headway_client.cli import exit_codes
 from headway_client.cli.command import common_options
-from tests.client.command_line import ROOT, levels, parse
+from tests.client.command_line import ROOT, levels
 
 PAGE = (ROOT / "docs/reference/cli.md").read_text()
 FOLDER = ROOT / "client/src/headway_client"
@@ -58,15 +57,6 @@ def test_a_section_names_every_option_of_its_command_and_no_other(name: str):
 def test_the_common_options_are_named():
     for option in COMMON - {"-h", "--help", "--version"}:
         assert re.search(f"`{option}[ `]", PAGE.partition("## Common options")[2].partition("\n## ")[0]), option
-
-
-@pytest.mark.parametrize(
-    "line",
-    re.findall(r"^\$ headway (.+)$", "\n".join(re.findall(r"```console\n(.*?)```", PAGE, re.DOTALL)), re.MULTILINE),
-)
-def test_an_example_is_a_command_line(line: str):
-    # Redirections and pipes are not arguments of the command.
-    assert parse(shlex.split(re.split(r" [>|] ", line)[0])).command.callback is not None
 
 
 def test_the_exit_codes_are_those_of_the_code():
