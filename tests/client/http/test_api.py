@@ -450,6 +450,18 @@ def test_jobs_are_filtered_on_every_page(
     assert [job.name for job in api.list_jobs(**filters)] == expected
 
 
+def test_the_first_jobs_are_those_of_one_request(api: HeadwayApi, server: ContractServer):
+    server.queue.page_size = 2
+    for name in ("bert-1", "gpt", "bert-2", "bert-3"):
+        server.queue.add(name)
+    server.queue.add("bert-0", jobState="stopped")
+
+    assert [job.name for job in api.first_jobs()] == ["bert-1", "gpt"]
+    assert [job.name for job in api.first_jobs(name_contains="bert")] == ["bert-1", "bert-2"]
+    assert [job.name for job in api.first_jobs(states=["stopped"])] == ["bert-0"]
+    assert len(server.received) == 3
+
+
 def test_members_that_older_servers_omit_have_defaults(api: HeadwayApi, server: ContractServer):
     server.queue.server_version = None
     server.queue.add("job1")

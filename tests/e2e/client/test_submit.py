@@ -93,15 +93,16 @@ def everybody(queue: QueueView) -> set[str]:
     ("text", "sentence"),
     [
         ('{"TrainingJobName": "job",}', "is not JSON: line 1, column 27"),
-        ("[]", "contains no JSON object"),
-        ('["TrainingJobName"]', "has to contain JSON objects, {...}, not a string"),
-        ("", "is not JSON: line 1"),
+        ("[]", "contains no object"),
+        ('["TrainingJobName"]', "has to contain objects of JSON or YAML, not a string"),
+        ("", "is empty"),
+        ("TrainingJobName: a\nTrainingJobName: b\n", 'line 2, column 1 has the key "TrainingJobName" again'),
         ('{"TrainingJobName": "a", "TrainingJobName": "b"}', 'the key "TrainingJobName" appears twice'),
     ],
 )
-def test_a_file_that_is_not_a_json_object_is_not_sent(queue: QueueView, text: str, sentence: str):
+def test_a_file_without_an_object_is_not_sent(queue: QueueView, text: str, sentence: str):
     outcome = queue.cli("submit", "-", stdin=text, expect=2)
-    assert outcome.err.startswith("headway: standard input ")
+    assert outcome.err.startswith("headway: standard input")
     assert sentence in outcome.err
     assert queue.jobs() == {}
 
