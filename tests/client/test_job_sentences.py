@@ -4,7 +4,14 @@ from typing import Any
 
 import pytest
 
-from headway_client.job_sentences import cost_sentence, end_sentence, job_sentence, lost_sentence, progress_sentence
+from headway_client.job_sentences import (
+    cost_sentence,
+    end_sentence,
+    job_sentence,
+    lost_sentence,
+    progress_sentence,
+    saved_sentence,
+)
 from headway_client.models import Job, JobDetails
 from tests.client.fakes.contract import Queue
 
@@ -102,3 +109,28 @@ def test_what_a_job_has_lost_is_stated_with_its_part_of_the_cost(
     job = JobDetails.from_document(document)
 
     assert (cost_sentence(job), lost_sentence(job)) == (cost, lost)
+
+
+@pytest.mark.parametrize(
+    ("members", "saved"),
+    [
+        ({}, None),
+        ({"savedSeconds": {"p.spot": 0}, "savedCost": 0.0}, None),
+        (
+            {"savedSeconds": {"p.spot": 400}, "billedSeconds": {"p.spot": 100, "p": 900}, "savedCost": 4.0},
+            "4.00 USD by spot instances, 80% of their time",
+        ),
+        (
+            {"savedSeconds": {"p.spot": 3600}, "billedSeconds": {"p.spot": 3600}},
+            "1.00 instance hours by spot instances, 50% of their time",
+        ),
+    ],
+    ids=["not known", "nothing", "the example of AWS", "without a price"],
+)
+def test_what_spot_saved_is_stated_with_its_part_of_the_time_that_spot_instances_trained(
+    members: dict[str, Any], saved: str | None
+):
+    queue = Queue()
+    queue.add("job1")
+    document = {**queue.answer("GET", "/jobs/job1", b"")[1], "currency": "USD", **members}
+    assert saved_sentence(JobDetails.from_document(document)) == saved

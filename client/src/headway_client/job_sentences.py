@@ -54,6 +54,16 @@ def lost_sentence(job: JobDetails) -> str | None:
     return f"{hours}, {job.lost_cost:.2f} {job.currency} of the cost{_left_out(job.lost_unpriced_seconds)}"
 
 
+def saved_sentence(job: JobDetails) -> str | None:
+    """Return what spot instances have saved a job's ended attempts; None if that is nothing, or not known."""
+    saved = sum(job.saved_seconds.values())
+    if not saved:
+        return None
+    part = saved / (saved + sum(job.billed_seconds.get(pool, 0) for pool in job.saved_seconds))
+    what = f"{saved / 3600:.2f} instance hours" if job.saved_cost is None else f"{job.saved_cost:.2f} {job.currency}"
+    return f"{what} by spot instances, {part:.0%} of their time"
+
+
 def _left_out(unpriced_seconds: Mapping[str, int]) -> str:
     hours = sum(unpriced_seconds.values()) / 3600
     return f", without {hours:.2f} instance hours of unknown price" if unpriced_seconds else ""

@@ -112,6 +112,7 @@ def sums(query: dict[str, list[str]]) -> Reply:
     price = {"pool": "ml.p5.48xlarge", "from": "2026-01-01", "perHour": 98.32}
     spot = {"ml.g5.xlarge.spot": HOUR_S}
     costs = {"cost": 491.6, "unpricedSeconds": spot, "lostCost": 98.32, "lostUnpricedSeconds": {}}
+    costs |= {"savedSeconds": {"ml.g5.xlarge.spot": 4 * HOUR_S}, "savedCost": 5.6}
     cost = costs if wanted["by"] == "owner" else {}
     # As while attempts run.
     running = {"running": 2, "runningSeconds": {"ml.p5.48xlarge": 480 * HOUR_S}} if cost else {}

@@ -28,6 +28,7 @@ from headway_service.accounting.records import (
     MAX_NAME_BYTES,
     MAX_NAMES,
     RUN,
+    SAVED,
     UNBILLED,
     WAIT,
     MarkRecord,
@@ -233,19 +234,21 @@ def test_what_runs_past_midnight_is_split_and_its_end_counts_on_the_last_day() -
     assert second == {f"used.{P5}": 4 * HOUR_MS, f"billed.{P5}": 4 * HOUR_MS, **more}
 
 
-@example(since_ms=0, length_ms=0, lost=0.0, spot=False, billed=None)
+@example(since_ms=0, length_ms=0, lost=0.0, spot=False, billed=None, trained=None)
 @given(
     since_ms=st.integers(0, 3 * DAY_MS),
     length_ms=st.integers(0, 3 * DAY_MS),
     lost=st.floats(0, 1),
     spot=st.booleans(),
     billed=st.none() | st.floats(0, 1),
+    trained=st.none() | st.floats(0, 2),
 )
 def test_no_day_has_more_lost_time_than_is_billed_or_not_billed_and_an_attempt_has_all_of_it(
-    since_ms: int, length_ms: int, lost: float, spot: bool, billed: float | None
+    since_ms: int, length_ms: int, lost: float, spot: bool, billed: float | None, trained: float | None
 ) -> None:
     billable_s = None if billed is None else int(length_ms * billed) // 1000
-    changes = {"lost_ms": int(length_ms * lost), "spot": spot, "billable_s": billable_s}
+    trained_s = None if trained is None or not spot else int(length_ms * trained) // 1000
+    changes = {"lost_ms": int(length_ms * lost), "spot": spot, "billable_s": billable_s, "trained_s": trained_s}
     ended = attempt(1, since_ms=since_ms, length_ms=length_ms).model_copy(update=changes)
     table = MemoryTable()
     accountant(table).account([job("a", [ended])])
@@ -256,7 +259,7 @@ def test_no_day_has_more_lost_time_than_is_billed_or_not_billed_and_an_attempt_h
         assert figures.get(f"{LOST_UNBILLED}{priced}", 0) <= figures.get(f"{UNBILLED}{priced}", 0)
         if pk.startswith("usage#team#") and not sk.startswith("00#"):
             total.update(figures)
-    kept = {LOST_BILLED: ended.lost_billed_ms, LOST_UNBILLED: ended.lost_unbilled_ms}
+    kept = {LOST_BILLED: ended.lost_billed_ms, LOST_UNBILLED: ended.lost_unbilled_ms, SAVED: ended.saved_ms}
     assert {name: value for name, value in total.items() if name.startswith(tuple(kept))} == {
         f"{kind}{pool}": value for kind, times in kept.items() for pool, value in times.items() if value
     }

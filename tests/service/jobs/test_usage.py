@@ -252,3 +252,41 @@ def test_spot_instances_are_billed_by_their_billable_time_only_and_what_was_lost
     assert (quarter.lost_billed_ms, quarter.lost_unbilled_ms) == (lost_billed_ms, lost_unbilled_ms)
     whole = ended.model_copy(update={"lost_ms": 60_000})
     assert (whole.lost_billed_ms, whole.lost_unbilled_ms) == (billed_ms, unbilled_ms)
+
+
+@pytest.mark.parametrize(
+    ("spot", "trained_s", "billable_s", "saved_ms"),
+    [
+        (True, 500, 100, {SPOT: 2 * 400_000}),
+        (True, None, 100, {}),
+        (True, 500, None, {}),
+        (True, 500, 500, {}),
+        (True, 500, 600, {}),
+        (True, 5000, 100, {SPOT: 2 * 600_000}),
+        (False, None, 500, {}),
+    ],
+    ids=[
+        "the example of AWS",
+        "no training time",
+        "no bill",
+        "no discount",
+        "more billed",
+        "longer than held",
+        "demand",
+    ],
+)
+def test_spot_saves_what_it_has_trained_without_being_billed(
+    spot: bool, trained_s: int | None, billable_s: int | None, saved_ms: dict[str, int]
+) -> None:
+    ended = EndedAttempt(
+        attempt_name="a",
+        number=1,
+        since_ms=0,
+        ended_ms=600_000,
+        reason=NOTED,
+        demand={P5: 2},
+        spot=spot,
+        billable_s=billable_s,
+        trained_s=trained_s,
+    )
+    assert ended.saved_ms == saved_ms

@@ -46,3 +46,20 @@ def test_a_job_has_what_its_lost_work_cost_at_the_prices_of_the_day_of_its_end(
     document = ended_job_document(ended, PRICES)
     assert (document.cost, document.lost_cost) == (cost, lost)
     assert document.lost_unpriced_seconds == unpriced
+
+
+@pytest.mark.parametrize(
+    ("usage", "saved"),
+    [
+        # 500 s of training of which 100 s are billed save 80 % (guide, "Managed Spot Training").
+        ({"billed_ms": {SPOT: 100_000}, "saved_ms": {SPOT: 400_000}}, round(400 / 3600 * 20, 4)),
+        ({"billed_ms": {P5: HOUR_MS}}, 0.0),
+        ({"billed_ms": {"ml.g5.xlarge.spot": 1}, "saved_ms": {"ml.g5.xlarge.spot": 4}}, None),
+        ({}, None),
+    ],
+    ids=["the example of AWS", "on demand", "no price is known", "nothing was used"],
+)
+def test_a_job_has_what_spot_saved_at_the_price_on_demand(usage: dict[str, Any], saved: float | None) -> None:
+    document = ended_job_document(job("a", usage=Usage(**usage), ended_ms=begin_ms(DAY)), PRICES)
+    assert document.saved_cost == saved
+    assert document.saved_seconds == {pool: ms // 1000 for pool, ms in usage.get("saved_ms", {}).items()}

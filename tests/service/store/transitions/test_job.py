@@ -207,7 +207,7 @@ def test_a_preempted_job_adds_up_what_its_attempts_have_lost_by_what_is_billed_f
         attempt(AttemptState.STOPPING),
         JobTrigger.PREEMPTED_ENDED,
         REASON,
-        sighting=replace(SEEN, billable_s=billable_s),
+        sighting=replace(SEEN, billable_s=billable_s, trained_ms=4_500_999),
         preemptor=None,
         reservation=None,
         now_ms=NOW_MS,
@@ -221,6 +221,8 @@ def test_a_preempted_job_adds_up_what_its_attempts_have_lost_by_what_is_billed_f
     lost = {"lost_billed_ms": {SPOT: 1000}, "lost_unbilled_ms": {SPOT: 1000}, **added}
     assert back.usage.lost_ms == 1_000_001
     assert back.usage.model_dump(include={*lost}) == lost
+    assert back.attempts[-1].trained_s == 4500
+    assert back.usage.saved_ms == ({} if billable_s is None else {SPOT: 2_500_000})
 
 
 def test_a_training_job_that_is_adopted_is_charged_once() -> None:

@@ -89,10 +89,12 @@ def job_sheet(
     ]
     if (seen := _checkpoint_time(details)) is not None:
         lines.append(("Checkpoint", f"{times.both(seen)}, as seen in S3"))
-    if (lost := sentences.lost_sentence(details)) is not None:
-        lines.append(("Lost", lost))
-    if (cost := sentences.cost_sentence(details)) is not None:
-        lines.append(("Cost", cost))
+    money = {
+        "Lost": sentences.lost_sentence(details),
+        "Cost": sentences.cost_sentence(details),
+        "Saved": sentences.saved_sentence(details),
+    }
+    lines += [(name, sentence) for name, sentence in money.items() if sentence is not None]
     lines[3:3] = array_lines(details)
     if job.comment:
         lines.insert(3, ("Comment", job.comment))

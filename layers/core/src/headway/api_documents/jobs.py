@@ -189,6 +189,13 @@ class JobDetails(Job):
     lost_unpriced_seconds: Annotated[
         Mapping[str, int], Member("Lost instances times seconds that `lostCost` does not have.")
     ] = field(default_factory=dict)
+    saved_seconds: Annotated[
+        Mapping[str, int],
+        Member("Instances times seconds for which spot instances trained without being billed, per pool."),
+    ] = field(default_factory=dict)
+    saved_cost: Annotated[
+        float | None, Member("What these would cost on demand, which is what spot saved; null if it is not known.")
+    ] = None
     currency: Annotated[str | None, Member("Of the costs.")] = None
     prices: Annotated[tuple[Price, ...], Member("The prices of the costs.")] = ()
     unpriced_seconds: Annotated[Mapping[str, int], Member("Instances times seconds that `cost` does not have.")] = (

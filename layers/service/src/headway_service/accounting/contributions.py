@@ -27,6 +27,7 @@ from headway_service.accounting.records import (
     PREEMPTIONS,
     REUSED,
     RUN,
+    SAVED,
     UNBILLED,
     USED,
     WAIT,
@@ -35,7 +36,7 @@ from headway_service.accounting.records import (
 from headway_service.store.records.job import MAX_ENDED_ATTEMPTS, EndedAttempt, JobRecord
 from headway_service.store.records.queue_entry import owner_hash
 
-_PRICED = frozenset({BILLED, UNBILLED, LOST_BILLED, LOST_UNBILLED})
+_PRICED = frozenset({BILLED, UNBILLED, LOST_BILLED, LOST_UNBILLED, SAVED})
 """Times by the pool that has their price; all others are by the pool that is charged."""
 
 
@@ -152,6 +153,7 @@ def _of_attempt(ended: EndedAttempt) -> Iterator[tuple[date, dict[str, int], dic
         # As the billed time is the last part of an attempt, no day has more of this than is billed.
         LOST_BILLED: split(ended.ended_ms - ended.each_lost_billed_ms, ended.ended_ms),
         LOST_UNBILLED: {} if ended.is_billed else split(ended.ended_ms - ended.lost_ms, ended.ended_ms),
+        SAVED: split(ended.ended_ms - ended.each_saved_ms, ended.ended_ms),
     }
     last = day_of(ended.ended_ms)
     for day in sorted({last, *(day for parts in spans.values() for day in parts)}):

@@ -15,6 +15,7 @@ from headway_service.accounting.records import (
     LOST_BILLED,
     LOST_UNBILLED,
     MAX_NAMES,
+    SAVED,
     UNBILLED,
     figures_in,
     name_in,
@@ -77,6 +78,10 @@ class UsageRow:
     def lost_cost(self, prices: Prices) -> Cost:
         """What of this is the cost of what was lost."""
         return self.cost(prices).with_part(prices.cost(self._by_first_day(LOST_BILLED), self.times(LOST_UNBILLED)))
+
+    def saved_cost(self, prices: Prices) -> Cost:
+        """What spot saved of what the same time costs on demand."""
+        return self.cost(prices).with_part(prices.cost(self._by_first_day(SAVED), {}))
 
     def _by_first_day(self, kind: str) -> list[tuple[date, dict[str, int]]]:
         return [(period.first, _of_kind(figures, kind)) for period, figures in self.parts.items()]

@@ -21,6 +21,9 @@ USED, LOST, BILLED, UNBILLED = "used.", "lost.", "billed.", "unbilled."
 LOST_BILLED, LOST_UNBILLED = "lostBilled.", "lostUnbilled."
 """Figures of sums by pool: the part of what is billed, and of what is not, that was lost."""
 
+SAVED = "saved."
+"""Figures of sums by pool: instances times ms for which spot instances trained without being billed."""
+
 IDLE, IDLE_RESERVED = "idle.", "idleReserved."
 """Figures of the sums of pools, instances times ms: idle while jobs waited, and the reserved part of it."""
 
@@ -215,7 +218,7 @@ def figures_in(item: Item) -> dict[str, int]:
 def is_of_jobs(figure: str) -> bool:
     """Whether a figure is one that jobs have: idle time is the pools'."""
     return figure in {ATTEMPTS, PREEMPTIONS, REUSED} or (
-        figure.startswith((JOBS, USED, LOST, BILLED, UNBILLED, LOST_BILLED, LOST_UNBILLED, WAIT, RUN))
+        figure.startswith((JOBS, USED, LOST, BILLED, UNBILLED, LOST_BILLED, LOST_UNBILLED, SAVED, WAIT, RUN))
     )
 
 

@@ -12,7 +12,7 @@ export function jobPage(job, act, more) {
     ["Position", job.place ?? ""], ["Team", job.team ?? ""], ["Owner", job.owner ?? ""], ["Needs", demand(job.demand)],
     ["Limit", runLimit(job) ? span(runLimit(job)) : "none"],
     ["Expected", job.expectedRun ? `${span(job.expectedRun.seconds)}, by ${job.expectedRun.runs} earlier jobs` : ""], ["Preemptions", job.preemptions], ["Comment", job.comment ?? ""],
-    ["Lost", lost(job)], ["Cost", cost(job)], ["Prices", (job.prices ?? []).map((each) => `${each.pool}: ${each.perHour} ${job.currency} an hour from ${each.from}`).join(", ")],
+    ["Lost", lost(job)], ["Cost", cost(job)], ["Saved", saved(job)], ["Prices", (job.prices ?? []).map((each) => `${each.pool}: ${each.perHour} ${job.currency} an hour from ${each.from}`).join(", ")],
     ["Instance time of ended attempts", Object.entries(job.instanceSeconds).map(([name, time]) => `${name}: ${span(time)}`).join(", ")],
     ["Watches", job.watches.map((each) => `${each.watch} (${each.hosts} hosts)${each.note ? `: ${each.note}` : ""}`).join(", ")],
     ["After", job.dependsOn.map((each) => `${each.job} (${each.condition})${each.ended ? `: ${each.ended}` : ""}`).join(", ")]];
@@ -65,6 +65,16 @@ function membersSection(members) {
 function cost(job) {
   if (job.cost === null || job.cost === undefined) return "";
   return `${job.cost.toFixed(2)} ${job.currency} for ended attempts${leftOut(job.unpricedSeconds)}`;
+}
+
+function saved(job) {
+  const total = (seconds) => Object.values(seconds).reduce((sum, each) => sum + each, 0);
+  const trained = total(job.savedSeconds ?? {});
+  if (!trained) return "";
+  const billed = total(Object.fromEntries(Object.keys(job.savedSeconds).map((pool) => [pool, job.billedSeconds?.[pool] ?? 0])));
+  const known = job.savedCost !== null && job.savedCost !== undefined;
+  const what = known ? `${job.savedCost.toFixed(2)} ${job.currency}` : `${(trained / 3600).toFixed(2)} instance hours`;
+  return `${what} by spot instances, ${(100 * trained / (trained + billed)).toFixed(0)}% of their time`;
 }
 
 function lost(job) {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from headway_client.cli.output import column, values
 from headway_client.cli.output.column import Column
@@ -14,7 +14,8 @@ _SHORT = ("name", "state", "ended", "wait", "run", "attempts", "preemptions", "h
 _WIDE = (*_SHORT, "usage", "billed", "entered", "started", "priority", "team", "owner")
 # CSV has no notes, which list the prices below a table.
 _COSTS = ("cost", "lost-cost", "unpriced")
-_COSTS_WIDE = (*_COSTS, "lost-unpriced", "prices")
+_COSTS_OF_SPOT = ("cost", "lost-cost", "saved", "unpriced")
+_COSTS_WIDE = (*_COSTS_OF_SPOT, "lost-unpriced", "prices")
 
 
 def ended_job_rows(jobs: Iterable[EndedJob], *, wide: bool = False, names: Sequence[str] = ()) -> Table:
@@ -26,7 +27,8 @@ def ended_job_rows(jobs: Iterable[EndedJob], *, wide: bool = False, names: Seque
     """
     listed = list(jobs)
     has_costs = any(job.cost is not None for job in listed)
-    costs = (_COSTS_WIDE if wide else _COSTS) if has_costs else ()
+    short = _COSTS_OF_SPOT if any(job.saved_cost for job in listed) else _COSTS
+    costs = (_COSTS_WIDE if wide else short) if has_costs else ()
     columns = _columns(listed, wide=wide)
     shown = [columns[name] for name in names or (*(_WIDE if wide else _SHORT), *costs)]
     return Table(
@@ -79,20 +81,19 @@ def _columns(jobs: Sequence[EndedJob], *, wide: bool) -> dict[str, Column[EndedJ
 
 
 def _cost_columns(jobs: Sequence[EndedJob]) -> dict[str, Column[EndedJob]]:
-    cost, lost_cost, unpriced, lost_unpriced = cost_headers({job.currency for job in jobs if job.currency}, wide=True)
+    keys: Mapping[str, Callable[[EndedJob], float | None]] = {
+        "cost": lambda job: job.cost,
+        "lost-cost": lambda job: job.lost_cost,
+        "saved": lambda job: job.saved_cost,
+        "unpriced": lambda job: sum(job.unpriced_seconds.values()),
+        "lost-unpriced": lambda job: sum(job.lost_unpriced_seconds.values()),
+    }
+    headers = cost_headers({job.currency for job in jobs if job.currency}, saved=True, wide=True)
+
+    def column_of(place: int, header: str, key: Callable[[EndedJob], float | None]) -> Column[EndedJob]:
+        return Column(header=header, cell=lambda job: cost_cells(job, saved=True, wide=True)[place], key=key)
+
     return {
-        "cost": Column(header=cost, cell=lambda job: cost_cells(job, wide=True)[0], key=lambda job: job.cost),
-        "lost-cost": Column(
-            header=lost_cost, cell=lambda job: cost_cells(job, wide=True)[1], key=lambda job: job.lost_cost
-        ),
-        "unpriced": Column(
-            header=unpriced,
-            cell=lambda job: cost_cells(job, wide=True)[2],
-            key=lambda job: sum(job.unpriced_seconds.values()),
-        ),
-        "lost-unpriced": Column(
-            header=lost_unpriced,
-            cell=lambda job: cost_cells(job, wide=True)[3],
-            key=lambda job: sum(job.lost_unpriced_seconds.values()),
-        ),
+        name: column_of(place, header, key)
+        for place, ((name, key), header) in enumerate(zip(keys.items(), headers, strict=True))
     }

@@ -16,7 +16,13 @@ _PRICES = "Prices"
 
 
 def usage_rows(
-    usage: Usage, *, wide: bool = False, running: bool | None = None, idle: bool = False, totals: bool = True
+    usage: Usage,
+    *,
+    wide: bool = False,
+    running: bool | None = None,
+    idle: bool = False,
+    totals: bool = True,
+    saved: bool | None = None,
 ) -> Table:
     """Return sums of usage as a table.
 
@@ -26,6 +32,7 @@ def usage_rows(
         running: whether there is a column for running attempts; None if there is one if there are any.
         idle: whether there are columns on idle time, which only the sums of pools have, in any case.
         totals: whether several rows are followed by their total, which programs would count twice.
+        saved: whether there is a column for what spot saved beside the cost; None if there is one if it saved anything.
     """
     periods, idle = usage.step != "total", idle or usage.by == "pool"
     if running is None:
@@ -39,9 +46,11 @@ def usage_rows(
         headers += [*map(_duration_header, ("Run p50", "Run p90")), "Completed", "Failed", "Stopped", "Reused"]
         headers += ["Hours by Pool", "Lost Hours by Pool", "Billed Hours by Pool", "Unbilled Hours by Pool"]
 
+    saves = _has_saved(usage.rows, wide=wide) if saved is None else saved
+
     def cells(row: UsageSum, *, counted: bool = True) -> list[str]:
         found = _usage_row(usage.by, row, periods=periods, running=running, idle=idle, wide=wide, counted=counted)
-        return [*found, *(cost_cells(row, wide=wide) if usage.prices else [])]
+        return [*found, *(cost_cells(row, saved=saves, wide=wide) if usage.prices else [])]
 
     rows = [cells(row) for row in usage.rows]
     summed = total(usage) if totals else None
@@ -49,22 +58,33 @@ def usage_rows(
         # A job that had instances of several pools is one of each of them.
         rows.append(cells(summed, counted=usage.by != "pool"))
     if usage.prices:
-        headers += cost_headers({usage.currency or ""}, wide=wide)
+        headers += cost_headers({usage.currency or ""}, saved=saves, wide=wide)
         if wide:
             headers.append(_PRICES)
             rows = [[*row, "; ".join(price_notes([usage]))] for row in rows]
     return Table(headers=headers, rows=rows, note=[*running_notes(usage), *price_notes([usage])])
 
 
-def cost_cells(priced: EndedJob | UsageSum, *, wide: bool) -> list[str]:
+def has_saved(usage: Usage) -> bool:
+    """Return whether spot saved anything of it."""
+    return _has_saved(usage.rows, wide=False)
+
+
+def _has_saved(priced: Iterable[EndedJob | UsageSum], *, wide: bool) -> bool:
+    return wide or any(each.saved_cost for each in priced)
+
+
+def cost_cells(priced: EndedJob | UsageSum, *, saved: bool, wide: bool) -> list[str]:
     """Return the cost, its part for what was lost, and the hours by pool that these do not have.
 
     Args:
         priced: what has the cost.
+        saved: what spot saved beside it, too.
         wide: the lost hours that have none, too.
     """
+    amounts = (priced.cost, priced.lost_cost, *([priced.saved_cost] if saved else []))
     return [
-        *(NONE if amount is None else f"{amount:.2f}" for amount in (priced.cost, priced.lost_cost)),
+        *(NONE if amount is None else f"{amount:.2f}" for amount in amounts),
         values.instance_hours(priced.unpriced_seconds),
         *([values.instance_hours(priced.lost_unpriced_seconds)] if wide else []),
     ]
@@ -98,15 +118,17 @@ def price_notes(priced: Iterable[EndedJob | Usage | JobDetails]) -> list[str]:
     return sorted(lines)
 
 
-def cost_headers(currencies: Collection[str], *, wide: bool) -> list[str]:
+def cost_headers(currencies: Collection[str], *, saved: bool, wide: bool) -> list[str]:
     """Return the headers of `cost_cells`.
 
     Args:
         currencies: those of the costs; none if nothing has a cost.
+        saved: as for `cost_cells`.
         wide: as for `cost_cells`.
     """
     named = f" ({', '.join(sorted(currencies))})" if currencies else ""
-    return [f"Cost{named}", f"Lost Cost{named}", _UNPRICED, *([f"Lost {_UNPRICED}"] if wide else [])]
+    headers = [f"Cost{named}", f"Lost Cost{named}", *([f"Saved by Spot{named}"] if saved else [])]
+    return [*headers, _UNPRICED, *([f"Lost {_UNPRICED}"] if wide else [])]
 
 
 def _usage_row(

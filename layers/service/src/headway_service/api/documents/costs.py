@@ -34,6 +34,15 @@ def lost_cost_of(job: ListedJob, prices: Prices) -> Cost:
     return cost_of(job, prices).with_part(part)
 
 
+def saved_cost_of(job: ListedJob, prices: Prices) -> Cost:
+    """What spot saved its ended attempts, of what the same time costs on demand.
+
+    Args:
+        prices: what instances cost.
+    """
+    return cost_of(job, prices).with_part(prices.cost([(_priced_day(job), job.usage.saved_ms)], {}))
+
+
 def _priced_day(job: ListedJob) -> date:
     return day_of(job.ended_ms or job.usage.started_ms or 0)
 
@@ -48,8 +57,9 @@ def with_cost(document: JobDetails, job: ListedJob, prices: Callable[[], Prices]
     if not job.usage.billed_ms and not job.usage.unbilled_ms:
         return document
     known = prices()
-    cost, lost = cost_of(job, known), lost_cost_of(job, known)
-    return replace(document, **cost_members(cost, lost), **price_members([cost], known))
+    cost = cost_of(job, known)
+    members = cost_members(cost, lost_cost_of(job, known), saved_cost_of(job, known))
+    return replace(document, **members, **price_members([cost], known))
 
 
 def price_members(costs: list[Cost], prices: Prices) -> dict[str, Any]:
@@ -62,13 +72,14 @@ def price_members(costs: list[Cost], prices: Prices) -> dict[str, Any]:
     return {"currency": prices.currency, "prices": listed}
 
 
-def cost_members(cost: Cost, lost: Cost) -> dict[str, Any]:
-    """The members on the cost, and on what of it was lost."""
+def cost_members(cost: Cost, lost: Cost, saved: Cost) -> dict[str, Any]:
+    """The members on the cost, on what of it was lost, and on what spot saved beside it."""
     return {
         "cost": amount(cost),
         "unpriced_seconds": seconds(cost.unpriced_ms),
         "lost_cost": amount(lost),
         "lost_unpriced_seconds": seconds(lost.unpriced_ms),
+        "saved_cost": amount(saved),
     }
 
 

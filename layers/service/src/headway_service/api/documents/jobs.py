@@ -88,6 +88,7 @@ def job_details_document(
         ),
         lost_seconds=seen.job.usage.lost_ms // 1000,
         billed_seconds={pool: time_ms // 1000 for pool, time_ms in seen.job.usage.billed_ms.items()},
+        saved_seconds={pool: time_ms // 1000 for pool, time_ms in seen.job.usage.saved_ms.items()},
         reused_attempt=seen.job.output_attempt if seen.job.reused_from else None,
         withheld=tuple(shown.withheld),
     )

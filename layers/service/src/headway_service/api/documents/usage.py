@@ -20,12 +20,20 @@ from headway_service.accounting.records import (
     PREEMPTIONS,
     REUSED,
     RUN,
+    SAVED,
     UNBILLED,
     USED,
     WAIT,
 )
 from headway_service.accounting.run_times import MonthsQuality
-from headway_service.api.documents.costs import cost_members, cost_of, lost_cost_of, price_members, seconds
+from headway_service.api.documents.costs import (
+    cost_members,
+    cost_of,
+    lost_cost_of,
+    price_members,
+    saved_cost_of,
+    seconds,
+)
 from headway_service.api.times import time_text
 from headway_service.store.records.listed_job import ListedJob
 
@@ -46,7 +54,7 @@ def ended_job_document(job: ListedJob, prices: Prices) -> EndedJob:
     Args:
         prices: what instances cost.
     """
-    cost, lost = cost_of(job, prices), lost_cost_of(job, prices)
+    cost = cost_of(job, prices)
     usage, ended_ms = job.usage, job.ended_ms or 0
     started_ms = usage.started_ms
     return EndedJob(
@@ -67,7 +75,8 @@ def ended_job_document(job: ListedJob, prices: Prices) -> EndedJob:
         lost_seconds=usage.lost_ms // 1000,
         billed_seconds=seconds(usage.billed_ms),
         unbilled_seconds=seconds(usage.unbilled_ms),
-        **cost_members(cost, lost),
+        saved_seconds=seconds(usage.saved_ms),
+        **cost_members(cost, lost_cost_of(job, prices), saved_cost_of(job, prices)),
         **price_members([cost], prices),
     )
 
@@ -92,7 +101,7 @@ def usage_document(
         first=first.isoformat(),
         last=last.isoformat(),
         step=step,
-        rows=tuple(_sum(row, cost, row.lost_cost(prices)) for row, cost in zip(rows, costs, strict=True)),
+        rows=tuple(_sum(row, cost, prices) for row, cost in zip(rows, costs, strict=True)),
         running_until=time_text(now_ms) if any(row.running.attempts for row in rows) else None,
         **price_members(costs, prices),
     )
@@ -112,7 +121,7 @@ def quality_document(found: MonthsQuality) -> PredictionQuality | None:
     )
 
 
-def _sum(row: UsageRow, cost: Cost, lost: Cost) -> UsageSum:
+def _sum(row: UsageRow, cost: Cost, prices: Prices) -> UsageSum:
     figures = row.figures
     return UsageSum(
         name=row.name or None,
@@ -129,7 +138,8 @@ def _sum(row: UsageRow, cost: Cost, lost: Cost) -> UsageSum:
         run=_durations(row.histogram(RUN)),
         running=row.running.attempts,
         running_seconds=seconds(dict(sorted(row.running.used_ms.items()))),
-        **cost_members(cost, lost),
+        saved_seconds=seconds(row.times(SAVED)),
+        **cost_members(cost, row.lost_cost(prices), row.saved_cost(prices)),
         idle_seconds=seconds(row.times(IDLE)),
         idle_reserved_seconds=seconds(row.times(IDLE_RESERVED)),
     )

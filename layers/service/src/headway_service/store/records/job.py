@@ -65,6 +65,8 @@ class EndedAttempt(Record):
     lost_ms: int = 0
     #: BillableTimeInSeconds, s; None if SageMaker has not reported it.
     billable_s: int | None = None
+    #: TrainingTimeInSeconds, s, of spot instances, of which only a part is billed; None of others, or if not reported.
+    trained_s: int | None = None
     #: The team that it was charged to, if its job has gone to another one since; None if that is the job's.
     team: str | None = None
 
@@ -102,6 +104,21 @@ class EndedAttempt(Record):
     def unbilled_ms(self) -> dict[str, int]:
         """What it held, the same way, of spot instances whose billable time is not known."""
         return {} if self.is_billed else self._priced(self.held_ms)
+
+    @property
+    def each_saved_ms(self) -> int:
+        """For how long each of its spot instances has trained without being billed, ms; 0 if that is not known.
+
+        What spot saves is 1 - BillableTimeInSeconds / TrainingTimeInSeconds (guide, "Managed Spot Training").
+        """
+        if self.billable_s is None or self.trained_s is None:
+            return 0
+        return min(max(0, self.trained_s - self.billable_s) * 1000, self.each_held_ms)
+
+    @property
+    def saved_ms(self) -> dict[str, int]:
+        """What spot saved, as in :attr:`billed_ms`; empty if nothing, or not known."""
+        return self._priced(self._times(self.each_saved_ms)) if self.each_saved_ms else {}
 
     @property
     def each_lost_billed_ms(self) -> int:

@@ -31,6 +31,8 @@ class Usage(Record):
     billed_ms: dict[str, int] = Field(default_factory=dict)
     #: The spot instances of attempts whose billable time is not known: instances times ms.
     unbilled_ms: dict[str, int] = Field(default_factory=dict)
+    #: For how long spot instances have trained without being billed; empty if spot saved nothing.
+    saved_ms: dict[str, int] = Field(default_factory=dict)
     #: What of the billed time is for what was lost, and what of the rest was lost; empty if nothing was.
     lost_billed_ms: dict[str, int] = Field(default_factory=dict)
     lost_unbilled_ms: dict[str, int] = Field(default_factory=dict)

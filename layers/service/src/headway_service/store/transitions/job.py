@@ -300,6 +300,8 @@ def end(
         lost_ms: how much of the attempt's time its job has lost.
         failed: the launches in a row that got no instances, if it got none.
     """
+    spot = job.on_demand_limit_ms is not None and not attempt.on_demand
+    trained_ms = sighting.trained_ms if sighting and spot else None
     ended = EndedAttempt(
         attempt_name=attempt.attempt_name,
         number=attempt.number,
@@ -311,9 +313,10 @@ def end(
         reason=ReasonRecord.of(reason),
         # An attempt that was never launched has used nothing.
         demand=attempt.demand if sighting else {},
-        spot=job.on_demand_limit_ms is not None and not attempt.on_demand,
+        spot=spot,
         lost_ms=lost_ms if sighting else 0,
         billable_s=sighting.billable_s if sighting else None,
+        trained_s=None if trained_ms is None else trained_ms // 1000,
     )
     over = next_job_state(job.job_state, trigger) in TERMINAL
     moved = move_job(
@@ -505,6 +508,7 @@ def _usage_after(job: JobRecord, ended: EndedAttempt | None) -> Usage:
         "lost_ms": usage.lost_ms + ended.lost_ms * sum(ended.demand.values()),
         "billed_ms": plus(usage.billed_ms, ended.billed_ms),
         "unbilled_ms": plus(usage.unbilled_ms, ended.unbilled_ms),
+        "saved_ms": plus(usage.saved_ms, ended.saved_ms),
         "lost_billed_ms": plus(usage.lost_billed_ms, ended.lost_billed_ms),
         "lost_unbilled_ms": plus(usage.lost_unbilled_ms, ended.lost_unbilled_ms),
     }
