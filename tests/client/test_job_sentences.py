@@ -7,6 +7,7 @@ import pytest
 from headway_client.job_sentences import (
     cost_sentence,
     end_sentence,
+    estimate_sentence,
     job_sentence,
     lost_sentence,
     progress_sentence,
@@ -134,3 +135,18 @@ def test_what_spot_saved_is_stated_with_its_part_of_the_time_that_spot_instances
     queue.add("job1")
     document = {**queue.answer("GET", "/jobs/job1", b"")[1], "currency": "USD", **members}
     assert saved_sentence(JobDetails.from_document(document)) == saved
+
+
+@pytest.mark.parametrize(
+    ("estimated", "said"),
+    [
+        (None, None),
+        (0.0, None),
+        (4.5, "about 4.50 USD more for spot instances without a bill yet, by spotPerHour"),
+    ],
+)
+def test_an_estimate_is_stated_as_one(estimated: float | None, said: str | None):
+    queue = Queue()
+    queue.add("job1")
+    document = {**queue.answer("GET", "/jobs/job1", b"")[1], "currency": "USD", "estimatedCost": estimated}
+    assert estimate_sentence(JobDetails.from_document(document)) == said

@@ -43,6 +43,13 @@ def cost_sentence(job: JobDetails) -> str | None:
     return f"{job.cost:.2f} {job.currency} for ended attempts{_left_out(job.unpriced_seconds)}"
 
 
+def estimate_sentence(job: JobDetails) -> str | None:
+    """Return about what a job's spot instances cost that are not in its cost; None if that is not known."""
+    if not job.estimated_cost:
+        return None
+    return f"about {job.estimated_cost:.2f} {job.currency} more for spot instances without a bill yet, by spotPerHour"
+
+
 def lost_sentence(job: JobDetails) -> str | None:
     """Return what a job's ended attempts have lost, with its part of the cost; None if they have lost nothing."""
     if not job.lost_seconds:

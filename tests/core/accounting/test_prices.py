@@ -95,3 +95,25 @@ def test_in_a_month_without_a_change_each_day_has_the_price_of_the_first(days: l
         late = any(day.month == month and day.day > 28 for day in days)
         assert changes or of_days == {prices.of(P5, first)}
         assert not changes or late or len(of_days) > 1
+
+
+@pytest.mark.parametrize(
+    ("pool", "day", "amount", "unpriced"),
+    [
+        (f"{P5}.spot", MAY, 4.0, {}),
+        (f"{P5}.spot", JUNE, None, {f"{P5}.spot": HOUR_MS}),
+        (P5, MAY, None, {P5: HOUR_MS}),
+        ("ml.g5.xlarge.spot", MAY, None, {"ml.g5.xlarge.spot": HOUR_MS}),
+    ],
+    ids=["with a price of spot", "without one since", "on demand", "without any price"],
+)
+def test_only_spot_instances_have_an_estimate_and_only_by_their_own_price(
+    pool: str, day: date, amount: float | None, unpriced: dict[str, int]
+) -> None:
+    prices = Prices(by_type={P5: (Price(first=MAY, on_demand=10.0, spot=4.0), Price(first=JUNE, on_demand=8.0))})
+    estimate = prices.estimate([(day, {pool: HOUR_MS})])
+    assert (estimate.amount, estimate.unpriced_ms) == (amount, unpriced)
+    applied = (AppliedPrice(pool=pool, first=day, per_hour=4.0),)
+    assert estimate.prices == (applied if amount else ())
+    # What is billed has the price on demand all the same.
+    assert prices.cost([(MAY, {f"{P5}.spot": HOUR_MS})], {}).amount == 10.0

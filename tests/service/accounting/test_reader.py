@@ -148,6 +148,20 @@ def test_what_was_lost_of_spot_instances_whose_billable_time_is_not_known_is_lis
     assert (lost.amount, lost.unpriced_ms) == (None, {f"{P5}.spot": HOUR_MS})
 
 
+def test_what_spot_saved_has_the_price_on_demand_and_what_is_not_known_yet_an_estimate() -> None:
+    # AWS's example: of 500 s of training 100 s are billed.
+    known = {"spot": True, "billable_s": 100, "trained_s": 500}
+    ended = attempt(1, since_ms=begin_ms(FIRST)).model_copy(update=known)
+    unknown = attempt(1, since_ms=begin_ms(FIRST)).model_copy(update={"spot": True})
+    table = MemoryTable()
+    accountant(table).account([job("a", [ended]), job("b", [unknown])])
+    prices = Prices(by_type={P5: (Price(first=FIRST, on_demand=36.0, spot=9.0),)})
+    (row,) = read_usage(table, "team", FIRST, FIRST, Step.TOTAL)
+    assert (row.cost(prices).amount, row.saved_cost(prices).amount) == (2 * 1.0, 2 * 4.0)
+    assert row.estimated_cost(prices).amount == 2 * 9.0
+    assert row.cost(prices).unpriced_ms == {f"{P5}.spot": 2 * HOUR_MS}
+
+
 @pytest.mark.parametrize(("first", "step"), [(date(2026, 1, 2), Step.TOTAL), (date(2026, 2, 1), Step.DAY)])
 def test_days_that_are_not_kept_any_more_are_refused_rather_than_missing(first: date, step: Step) -> None:
     with pytest.raises(InvalidRequest, match="kept since 2026-02-02"):

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headway.accounting.days import DAY_MS, begin_ms
+from headway.accounting.prices import Price, Prices
 from headway.lifecycle import AttemptState, JobState
 from headway_service.accounting import running as running_module
 from headway_service.accounting.reader import Step, UsageRow, read_usage_until
@@ -118,6 +119,17 @@ def test_the_days_of_a_running_attempt_are_split_at_midnight_and_limited_to_the_
     (whole,) = usage(table, "team", now_ms)
     assert whole.running.attempts == 1
     assert usage(table, "team", now_ms, first=DAY + timedelta(days=2)) == []
+
+
+@pytest.mark.parametrize(("spot", "amount"), [(True, 2 * 4.0 + 2 * 2 * 5.0), (False, None)], ids=["spot", "on demand"])
+def test_running_spot_instances_have_an_estimate_by_the_price_of_each_day(spot: bool, amount: float | None) -> None:
+    table = MemoryTable()
+    table.write([holds(attempt(1, since_ms=begin_ms(DAY) - HOUR_MS), spot=spot).put()])
+    before = Price(first=DAY - timedelta(days=1), on_demand=9.0, spot=4.0)
+    listed = (before, Price(first=DAY, on_demand=9.0, spot=5.0))
+    (row,) = usage(table, "team", begin_ms(DAY) + 2 * HOUR_MS)
+    assert row.estimated_cost(Prices(by_type={P5: listed})).amount == amount
+    assert row.cost(Prices(by_type={P5: listed})).amount is None
 
 
 def test_names_that_have_only_running_attempts_have_a_row_beside_the_others() -> None:

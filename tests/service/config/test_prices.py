@@ -28,7 +28,7 @@ def test_a_price_has_its_day_and_is_kept_as_it_was_written() -> None:
     assert known.by_type == {
         P5: (
             Price(first=date(2026, 5, 10), on_demand=98.32),
-            Price(first=date(2026, 6, 1), on_demand=90.0),
+            Price(first=date(2026, 6, 1), on_demand=90.0, spot=40.5),
         )
     }
     assert '"from":"2026-05-10"' in text

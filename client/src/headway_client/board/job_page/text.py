@@ -10,7 +10,13 @@ from headway.sanitize import strip_control_characters
 from headway_client.board.job_page.figures import Figures
 from headway_client.board.rows import instances, seconds_of, span
 from headway_client.job_figures.curves import Curve, Curves
-from headway_client.job_sentences import cost_sentence, lost_sentence, price_sentences, saved_sentence
+from headway_client.job_sentences import (
+    cost_sentence,
+    estimate_sentence,
+    lost_sentence,
+    price_sentences,
+    saved_sentence,
+)
 from headway_client.models import Attempt, JobDetails
 from headway_client.text import shorten
 
@@ -104,6 +110,8 @@ def _facts(job: JobDetails) -> Iterator[str]:
     if (cost := cost_sentence(job)) is not None:
         yield _line("cost", cost)
         yield from (_line("", price) for price in price_sentences(job))
+    if (estimate := estimate_sentence(job)) is not None:
+        yield _line("estimate", estimate)
     if (saved := saved_sentence(job)) is not None:
         yield _line("saved", saved)
 

@@ -92,6 +92,7 @@ def job_sheet(
     money = {
         "Lost": sentences.lost_sentence(details),
         "Cost": sentences.cost_sentence(details),
+        "Estimate": sentences.estimate_sentence(details),
         "Saved": sentences.saved_sentence(details),
     }
     lines += [(name, sentence) for name, sentence in money.items() if sentence is not None]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 
@@ -20,10 +20,12 @@ class Price:
     Attributes:
         first: the first day, UTC.
         on_demand: of an on-demand instance, for an hour.
+        spot: about what a spot instance costs for an hour, for estimates; None if that is not known.
     """
 
     first: date
     on_demand: float
+    spot: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -31,7 +33,7 @@ class AppliedPrice:
     """A price that a cost has been computed with.
 
     Attributes:
-        pool: the instance type that is priced.
+        pool: the instance type that is priced; of an estimate, the pool of its spot instances.
         first: the first day of the price.
         per_hour: the price for an hour.
     """
@@ -88,11 +90,23 @@ class Prices:
         """
         # The pool of a training plan, which is paid for in advance, has no price: it is not named by its type alone.
         kind = pool.removesuffix(SPOT_SUFFIX)
-        known = [price for price in self.by_type.get(kind, ()) if price.first <= day]
-        if not known:
+        price = self._newest(kind, day)
+        return None if price is None else AppliedPrice(pool=kind, first=price.first, per_hour=price.on_demand)
+
+    def estimated(self, pool: str, day: date) -> AppliedPrice | None:
+        """About what a spot instance of a pool costs on a day; None of other instances, and if it is not known.
+
+        Args:
+            pool: see :meth:`of`.
+        """
+        price = self._newest(pool.removesuffix(SPOT_SUFFIX), day) if pool.endswith(SPOT_SUFFIX) else None
+        if price is None or price.spot is None:
             return None
-        price = max(known, key=lambda each: each.first)
-        return AppliedPrice(pool=kind, first=price.first, per_hour=price.on_demand)
+        return AppliedPrice(pool=pool, first=price.first, per_hour=price.spot)
+
+    def _newest(self, kind: str, day: date) -> Price | None:
+        known = [price for price in self.by_type.get(kind, ()) if price.first <= day]
+        return max(known, key=lambda each: each.first) if known else None
 
     def changing_months(self) -> frozenset[str]:
         """The months in which a price changes after the first day, so that not all their days have one price."""
@@ -106,15 +120,31 @@ class Prices:
             billed: days, each with instances times ms by pool, at the prices of that day.
             unbilled_ms: what is not billed by a known time, so that it has no price.
         """
-        amount: float | None = None
-        unpriced, applied = Counter(unbilled_ms), set[AppliedPrice]()
-        for day, times_ms in billed:
-            for pool, time_ms in times_ms.items():
-                price = self.of(pool, day)
-                if price is None:
-                    unpriced[pool] += time_ms
-                else:
-                    applied.add(price)
-                    amount = (amount or 0.0) + time_ms / _HOUR_MS * price.per_hour
-        ordered = tuple(sorted(applied, key=lambda each: (each.pool, each.first)))
-        return Cost(amount=amount, unpriced_ms={pool: ms for pool, ms in unpriced.items() if ms}, prices=ordered)
+        return _cost(billed, unbilled_ms, self.of)
+
+    def estimate(self, held: Iterable[tuple[date, Mapping[str, int]]]) -> Cost:
+        """About what spot instances cost whose billable time is not known: what they were held, at their price.
+
+        Args:
+            held: days, each with instances times ms by pool, at the prices of that day.
+        """
+        return _cost(held, {}, self.estimated)
+
+
+def _cost(
+    times: Iterable[tuple[date, Mapping[str, int]]],
+    unpriced_ms: Mapping[str, int],
+    price_of: Callable[[str, date], AppliedPrice | None],
+) -> Cost:
+    amount: float | None = None
+    unpriced, applied = Counter(unpriced_ms), set[AppliedPrice]()
+    for day, times_ms in times:
+        for pool, time_ms in times_ms.items():
+            price = price_of(pool, day)
+            if price is None:
+                unpriced[pool] += time_ms
+            else:
+                applied.add(price)
+                amount = (amount or 0.0) + time_ms / _HOUR_MS * price.per_hour
+    ordered = tuple(sorted(applied, key=lambda each: (each.pool, each.first)))
+    return Cost(amount=amount, unpriced_ms={pool: ms for pool, ms in unpriced.items() if ms}, prices=ordered)

@@ -51,6 +51,13 @@ class EndedJob(ApiDocument):
     saved_cost: Annotated[
         float | None, Member("What these would cost on demand, which is what spot saved; null if it is not known.")
     ] = None
+    estimated_cost: Annotated[
+        float | None,
+        Member(
+            "An estimate, by `spotPerHour`, of spot instances that no other cost has: SageMaker has not reported their "
+            "billable time, or they run. Null without."
+        ),
+    ] = None
     currency: Annotated[str | None, Member("Of the costs.")] = None
     prices: Annotated[tuple[Price, ...], Member("The prices of these costs.")] = ()
 
@@ -108,6 +115,13 @@ class UsageSum(ApiDocument):
     ] = field(default_factory=dict)
     saved_cost: Annotated[
         float | None, Member("What these would cost on demand, which is what spot saved; null if it is not known.")
+    ] = None
+    estimated_cost: Annotated[
+        float | None,
+        Member(
+            "An estimate, by `spotPerHour`, of spot instances that no other cost has: SageMaker has not reported their "
+            "billable time, or they run. Null without."
+        ),
     ] = None
     idle_seconds: Annotated[
         Mapping[str, int],

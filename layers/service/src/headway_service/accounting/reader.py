@@ -83,6 +83,10 @@ class UsageRow:
         """What spot saved of what the same time costs on demand."""
         return self.cost(prices).with_part(prices.cost(self._by_first_day(SAVED), {}))
 
+    def estimated_cost(self, prices: Prices) -> Cost:
+        """About what it costs beside its cost: spot instances that run, or whose billable time is not known."""
+        return prices.estimate([*self._by_first_day(UNBILLED), *self.running.spot_ms.items()])
+
     def _by_first_day(self, kind: str) -> list[tuple[date, dict[str, int]]]:
         return [(period.first, _of_kind(figures, kind)) for period, figures in self.parts.items()]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import date
@@ -11,6 +11,7 @@ from headway.accounting.days import split
 from headway.accounting.differences import OTHER
 from headway.jobpolicy.rules import tags_in
 from headway.lifecycle import AttemptState
+from headway.pool_names import billed_pool
 from headway_service.accounting.records import short
 from headway_service.ports.table import Table
 from headway_service.store.ledger import read_attempts
@@ -32,10 +33,12 @@ class RunningUse:
     Attributes:
         attempts: how many.
         used_ms: instances times ms, by pool.
+        spot_ms: what of it spot instances have used, by day and by :func:`headway.pool_names.billed_pool`.
     """
 
     attempts: int = 0
     used_ms: Counter[str] = field(default_factory=Counter)
+    spot_ms: defaultdict[date, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
 
 
 def read_running(
@@ -74,6 +77,8 @@ def read_running(
                 row = shown(day), short(pool if dimension == "pool" else name)
                 use = found.setdefault(row, RunningUse())
                 use.used_ms[pool] += count * time_ms
+                if attempt.spot:
+                    use.spot_ms[day][billed_pool(pool, spot=True)] += count * time_ms
                 if row not in counted:
                     use.attempts += 1
                     counted.add(row)

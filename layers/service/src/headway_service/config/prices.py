@@ -50,7 +50,7 @@ class Price(ConfigModel):
     #: The first day, UTC.
     first: Day = Field(alias="from")
     on_demand_per_hour: _Amount
-    #: Without effect. It is accepted, as documents of before have it.
+    #: For estimates: what is billed of spot instances is known only after their end.
     spot_per_hour: _Amount | None = None
 
 
@@ -66,7 +66,10 @@ def prices_of(listed: dict[str, list[Price]], currency: str) -> prices.Prices:
     """
     by_type = {
         kind: tuple(
-            prices.Price(first=date.fromisoformat(each.first), on_demand=each.on_demand_per_hour) for each in found
+            prices.Price(
+                first=date.fromisoformat(each.first), on_demand=each.on_demand_per_hour, spot=each.spot_per_hour
+            )
+            for each in found
         )
         for kind, found in listed.items()
     }

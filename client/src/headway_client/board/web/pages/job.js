@@ -12,7 +12,7 @@ export function jobPage(job, act, more) {
     ["Position", job.place ?? ""], ["Team", job.team ?? ""], ["Owner", job.owner ?? ""], ["Needs", demand(job.demand)],
     ["Limit", runLimit(job) ? span(runLimit(job)) : "none"],
     ["Expected", job.expectedRun ? `${span(job.expectedRun.seconds)}, by ${job.expectedRun.runs} earlier jobs` : ""], ["Preemptions", job.preemptions], ["Comment", job.comment ?? ""],
-    ["Lost", lost(job)], ["Cost", cost(job)], ["Saved", saved(job)], ["Prices", (job.prices ?? []).map((each) => `${each.pool}: ${each.perHour} ${job.currency} an hour from ${each.from}`).join(", ")],
+    ["Lost", lost(job)], ["Cost", cost(job)], ["Estimate", estimate(job)], ["Saved", saved(job)], ["Prices", (job.prices ?? []).map((each) => `${each.pool}: ${each.perHour} ${job.currency} an hour from ${each.from}`).join(", ")],
     ["Instance time of ended attempts", Object.entries(job.instanceSeconds).map(([name, time]) => `${name}: ${span(time)}`).join(", ")],
     ["Watches", job.watches.map((each) => `${each.watch} (${each.hosts} hosts)${each.note ? `: ${each.note}` : ""}`).join(", ")],
     ["After", job.dependsOn.map((each) => `${each.job} (${each.condition})${each.ended ? `: ${each.ended}` : ""}`).join(", ")]];
@@ -65,6 +65,11 @@ function membersSection(members) {
 function cost(job) {
   if (job.cost === null || job.cost === undefined) return "";
   return `${job.cost.toFixed(2)} ${job.currency} for ended attempts${leftOut(job.unpricedSeconds)}`;
+}
+
+function estimate(job) {
+  if (!job.estimatedCost) return "";
+  return `about ${job.estimatedCost.toFixed(2)} ${job.currency} more for spot instances without a bill yet, by spotPerHour`;
 }
 
 function saved(job) {

@@ -22,6 +22,7 @@ _ROWS: Sequence[tuple[str, Callable[[JobDetails], str]]] = (
     ("Billed hours", lambda job: values.total_hours(job.billed_seconds)),
     ("Cost", lambda job: _money(job.cost, job.currency)),
     ("Lost cost", lambda job: _money(job.lost_cost, job.currency)),
+    ("Estimate for spot", lambda job: _money(job.estimated_cost, job.currency)),
     ("Saved by spot", lambda job: _money(job.saved_cost, job.currency)),
     ("Hours without price", lambda job: values.instance_hours(job.unpriced_seconds)),
     ("Lost hours without price", lambda job: values.instance_hours(job.lost_unpriced_seconds)),

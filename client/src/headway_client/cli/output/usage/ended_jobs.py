@@ -7,14 +7,21 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from headway_client.cli.output import column, values
 from headway_client.cli.output.column import Column
 from headway_client.cli.output.table import NONE, Table
-from headway_client.cli.output.usage.tables import cost_cells, cost_headers, hours, hours_header, price_notes
+from headway_client.cli.output.usage.tables import (
+    beside_cost,
+    cost_cells,
+    cost_headers,
+    hours,
+    hours_header,
+    price_notes,
+)
 from headway_client.models import EndedJob
 
 _SHORT = ("name", "state", "ended", "wait", "run", "attempts", "preemptions", "hours", "lost")
 _WIDE = (*_SHORT, "usage", "billed", "entered", "started", "priority", "team", "owner")
 # CSV has no notes, which list the prices below a table.
 _COSTS = ("cost", "lost-cost", "unpriced")
-_COSTS_OF_SPOT = ("cost", "lost-cost", "saved", "unpriced")
+_COSTS_OF_SPOT = ("cost", "lost-cost", "saved", "estimate", "unpriced")
 _COSTS_WIDE = (*_COSTS_OF_SPOT, "lost-unpriced", "prices")
 
 
@@ -26,8 +33,8 @@ def ended_job_rows(jobs: Iterable[EndedJob], *, wide: bool = False, names: Seque
         names: the columns, in place of these.
     """
     listed = list(jobs)
-    has_costs = any(job.cost is not None for job in listed)
-    short = _COSTS_OF_SPOT if any(job.saved_cost for job in listed) else _COSTS
+    has_costs = any(job.cost is not None or job.estimated_cost is not None for job in listed)
+    short = _COSTS_OF_SPOT if beside_cost(listed, wide=False) else _COSTS
     costs = (_COSTS_WIDE if wide else short) if has_costs else ()
     columns = _columns(listed, wide=wide)
     shown = [columns[name] for name in names or (*(_WIDE if wide else _SHORT), *costs)]
@@ -85,13 +92,15 @@ def _cost_columns(jobs: Sequence[EndedJob]) -> dict[str, Column[EndedJob]]:
         "cost": lambda job: job.cost,
         "lost-cost": lambda job: job.lost_cost,
         "saved": lambda job: job.saved_cost,
+        "estimate": lambda job: job.estimated_cost,
         "unpriced": lambda job: sum(job.unpriced_seconds.values()),
         "lost-unpriced": lambda job: sum(job.lost_unpriced_seconds.values()),
     }
-    headers = cost_headers({job.currency for job in jobs if job.currency}, saved=True, wide=True)
+    beside = beside_cost(jobs, wide=True)
+    headers = cost_headers({job.currency for job in jobs if job.currency}, beside, wide=True)
 
     def column_of(place: int, header: str, key: Callable[[EndedJob], float | None]) -> Column[EndedJob]:
-        return Column(header=header, cell=lambda job: cost_cells(job, saved=True, wide=True)[place], key=key)
+        return Column(header=header, cell=lambda job: cost_cells(job, beside, wide=True)[place], key=key)
 
     return {
         name: column_of(place, header, key)

@@ -11,7 +11,7 @@ from headway.accounting.days import DAYS_KEPT, days, end_of_month
 from headway.sanitize import strip_control_characters
 from headway_client.cli.output.table import NONE, Table
 from headway_client.cli.output.usage.tables import (
-    has_saved,
+    beside_cost,
     hours,
     prediction_notes,
     price_notes,
@@ -131,9 +131,9 @@ def month_rows(report: Report, *, wide: bool = False, totals: bool = True) -> Ta
         totals: as for `usage_rows`, of each dimension.
     """
     running = any(usage.running_until for usage in report.sums)
-    saved = wide or any(map(has_saved, report.sums))
+    beside = beside_cost((row for usage in report.sums for row in usage.rows), wide=wide)
     tables = [
-        (usage.by, usage_rows(usage, wide=wide, running=running, idle=True, totals=totals, saved=saved))
+        (usage.by, usage_rows(usage, wide=wide, running=running, idle=True, totals=totals, beside=beside))
         for usage in report.sums
     ]
     # By a tag or in an empty dimension nothing may have a price.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from headway_client.cli.output import times, values
 from headway_client.cli.output.table import NONE, Figure, Table
@@ -13,6 +13,11 @@ from headway_client.models import EndedJob, JobDetails, Usage, UsageSum
 _SECONDS_PER_HOUR = 3600
 _UNPRICED = "Hours without Price"
 _PRICES = "Prices"
+_BESIDE: Mapping[str, Callable[[EndedJob | UsageSum], float | None]] = {
+    "Saved by Spot": lambda priced: priced.saved_cost,
+    "Estimate for Spot": lambda priced: priced.estimated_cost,
+}
+"""Amounts beside the cost, by their header."""
 
 
 def usage_rows(
@@ -22,7 +27,7 @@ def usage_rows(
     running: bool | None = None,
     idle: bool = False,
     totals: bool = True,
-    saved: bool | None = None,
+    beside: Sequence[str] | None = None,
 ) -> Table:
     """Return sums of usage as a table.
 
@@ -32,7 +37,7 @@ def usage_rows(
         running: whether there is a column for running attempts; None if there is one if there are any.
         idle: whether there are columns on idle time, which only the sums of pools have, in any case.
         totals: whether several rows are followed by their total, which programs would count twice.
-        saved: whether there is a column for what spot saved beside the cost; None if there is one if it saved anything.
+        beside: from :func:`beside_cost`; None for that of these sums.
     """
     periods, idle = usage.step != "total", idle or usage.by == "pool"
     if running is None:
@@ -46,11 +51,11 @@ def usage_rows(
         headers += [*map(_duration_header, ("Run p50", "Run p90")), "Completed", "Failed", "Stopped", "Reused"]
         headers += ["Hours by Pool", "Lost Hours by Pool", "Billed Hours by Pool", "Unbilled Hours by Pool"]
 
-    saves = _has_saved(usage.rows, wide=wide) if saved is None else saved
+    amounts = beside_cost(usage.rows, wide=wide) if beside is None else beside
 
     def cells(row: UsageSum, *, counted: bool = True) -> list[str]:
         found = _usage_row(usage.by, row, periods=periods, running=running, idle=idle, wide=wide, counted=counted)
-        return [*found, *(cost_cells(row, saved=saves, wide=wide) if usage.prices else [])]
+        return [*found, *(cost_cells(row, amounts, wide=wide) if usage.prices else [])]
 
     rows = [cells(row) for row in usage.rows]
     summed = total(usage) if totals else None
@@ -58,31 +63,32 @@ def usage_rows(
         # A job that had instances of several pools is one of each of them.
         rows.append(cells(summed, counted=usage.by != "pool"))
     if usage.prices:
-        headers += cost_headers({usage.currency or ""}, saved=saves, wide=wide)
+        headers += cost_headers({usage.currency or ""}, amounts, wide=wide)
         if wide:
             headers.append(_PRICES)
             rows = [[*row, "; ".join(price_notes([usage]))] for row in rows]
     return Table(headers=headers, rows=rows, note=[*running_notes(usage), *price_notes([usage])])
 
 
-def has_saved(usage: Usage) -> bool:
-    """Return whether spot saved anything of it."""
-    return _has_saved(usage.rows, wide=False)
+def beside_cost(priced: Iterable[EndedJob | UsageSum], *, wide: bool) -> Sequence[str]:
+    """Return the headers of the amounts that are shown beside the cost: those that there are any of.
+
+    Args:
+        wide: all of them.
+    """
+    listed = list(priced)
+    return [header for header, amount in _BESIDE.items() if wide or any(map(amount, listed))]
 
 
-def _has_saved(priced: Iterable[EndedJob | UsageSum], *, wide: bool) -> bool:
-    return wide or any(each.saved_cost for each in priced)
-
-
-def cost_cells(priced: EndedJob | UsageSum, *, saved: bool, wide: bool) -> list[str]:
+def cost_cells(priced: EndedJob | UsageSum, beside: Iterable[str], *, wide: bool) -> list[str]:
     """Return the cost, its part for what was lost, and the hours by pool that these do not have.
 
     Args:
         priced: what has the cost.
-        saved: what spot saved beside it, too.
+        beside: from :func:`beside_cost`.
         wide: the lost hours that have none, too.
     """
-    amounts = (priced.cost, priced.lost_cost, *([priced.saved_cost] if saved else []))
+    amounts = (priced.cost, priced.lost_cost, *(_BESIDE[header](priced) for header in beside))
     return [
         *(NONE if amount is None else f"{amount:.2f}" for amount in amounts),
         values.instance_hours(priced.unpriced_seconds),
@@ -118,17 +124,17 @@ def price_notes(priced: Iterable[EndedJob | Usage | JobDetails]) -> list[str]:
     return sorted(lines)
 
 
-def cost_headers(currencies: Collection[str], *, saved: bool, wide: bool) -> list[str]:
+def cost_headers(currencies: Collection[str], beside: Iterable[str], *, wide: bool) -> list[str]:
     """Return the headers of `cost_cells`.
 
     Args:
         currencies: those of the costs; none if nothing has a cost.
-        saved: as for `cost_cells`.
+        beside: as for `cost_cells`.
         wide: as for `cost_cells`.
     """
     named = f" ({', '.join(sorted(currencies))})" if currencies else ""
-    headers = [f"Cost{named}", f"Lost Cost{named}", *([f"Saved by Spot{named}"] if saved else [])]
-    return [*headers, _UNPRICED, *([f"Lost {_UNPRICED}"] if wide else [])]
+    amounts = [f"{header}{named}" for header in ("Cost", "Lost Cost", *beside)]
+    return [*amounts, _UNPRICED, *([f"Lost {_UNPRICED}"] if wide else [])]
 
 
 def _usage_row(

@@ -42,6 +42,7 @@ def total(usage: Usage) -> UsageSum | None:
         unpriced_seconds=_added(rows, lambda row: row.unpriced_seconds),
         lost_cost=_known(row.lost_cost for row in rows),
         saved_cost=_known(row.saved_cost for row in rows),
+        estimated_cost=_known(row.estimated_cost for row in rows),
         lost_unpriced_seconds=_added(rows, lambda row: row.lost_unpriced_seconds),
         idle_seconds=_added(rows, lambda row: row.idle_seconds),
         idle_reserved_seconds=_added(rows, lambda row: row.idle_reserved_seconds),

@@ -29,6 +29,7 @@ from headway_service.accounting.run_times import MonthsQuality
 from headway_service.api.documents.costs import (
     cost_members,
     cost_of,
+    estimated_cost_of,
     lost_cost_of,
     price_members,
     saved_cost_of,
@@ -54,7 +55,7 @@ def ended_job_document(job: ListedJob, prices: Prices) -> EndedJob:
     Args:
         prices: what instances cost.
     """
-    cost = cost_of(job, prices)
+    cost, estimated = cost_of(job, prices), estimated_cost_of(job, prices)
     usage, ended_ms = job.usage, job.ended_ms or 0
     started_ms = usage.started_ms
     return EndedJob(
@@ -76,8 +77,8 @@ def ended_job_document(job: ListedJob, prices: Prices) -> EndedJob:
         billed_seconds=seconds(usage.billed_ms),
         unbilled_seconds=seconds(usage.unbilled_ms),
         saved_seconds=seconds(usage.saved_ms),
-        **cost_members(cost, lost_cost_of(job, prices), saved_cost_of(job, prices)),
-        **price_members([cost], prices),
+        **cost_members(cost, lost_cost_of(job, prices), saved_cost_of(job, prices), estimated),
+        **price_members([cost, estimated], prices),
     )
 
 
@@ -95,15 +96,15 @@ def usage_document(
         prices: what instances cost.
         now_ms: until when running attempts are counted, ms.
     """
-    costs = [row.cost(prices) for row in rows]
+    costs = [(row.cost(prices), row.estimated_cost(prices)) for row in rows]
     return Usage(
         by=by,
         first=first.isoformat(),
         last=last.isoformat(),
         step=step,
-        rows=tuple(_sum(row, cost, prices) for row, cost in zip(rows, costs, strict=True)),
+        rows=tuple(_sum(row, *of_row, prices) for row, of_row in zip(rows, costs, strict=True)),
         running_until=time_text(now_ms) if any(row.running.attempts for row in rows) else None,
-        **price_members(costs, prices),
+        **price_members([each for of_row in costs for each in of_row], prices),
     )
 
 
@@ -121,7 +122,7 @@ def quality_document(found: MonthsQuality) -> PredictionQuality | None:
     )
 
 
-def _sum(row: UsageRow, cost: Cost, prices: Prices) -> UsageSum:
+def _sum(row: UsageRow, cost: Cost, estimated: Cost, prices: Prices) -> UsageSum:
     figures = row.figures
     return UsageSum(
         name=row.name or None,
@@ -139,7 +140,7 @@ def _sum(row: UsageRow, cost: Cost, prices: Prices) -> UsageSum:
         running=row.running.attempts,
         running_seconds=seconds(dict(sorted(row.running.used_ms.items()))),
         saved_seconds=seconds(row.times(SAVED)),
-        **cost_members(cost, row.lost_cost(prices), row.saved_cost(prices)),
+        **cost_members(cost, row.lost_cost(prices), row.saved_cost(prices), estimated),
         idle_seconds=seconds(row.times(IDLE)),
         idle_reserved_seconds=seconds(row.times(IDLE_RESERVED)),
     )

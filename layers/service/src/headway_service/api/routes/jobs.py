@@ -281,7 +281,8 @@ def show_job(name: JobName, request: Request) -> JobDetails:
     """
     seen, attempt, shown, covered, member = container(request).job_queries.show(name, caller(request))
     document = job_details_document(seen, attempt, shown, covered, member)
-    return with_cost(document, seen.job, lambda: container(request).prices)
+    given = container(request)
+    return with_cost(document, seen.job, attempt, lambda: given.prices, given.clocks.training_ms())
 
 
 @router.call(
