@@ -17,8 +17,8 @@ FOUND = Difference(name="red", figure="attempts", stored=2, computed=1)
 
 
 def comparison(**changes: Any) -> Comparison:
-    exact: dict[str, Any] = {"by": "team", "day": "2026-11-24", "differences": [FOUND], "incomplete": []}
-    return Comparison(**{**exact, "keeps_earlier": True, "revision": 3, **changes})
+    exact: dict[str, Any] = {"by": "team", "day": "2026-11-24", "differences": [FOUND]}
+    return Comparison(**{**exact, "incomplete": [], "unreadable": [], "keeps_earlier": True, "revision": 3, **changes})
 
 
 @pytest.mark.parametrize(
@@ -26,10 +26,11 @@ def comparison(**changes: Any) -> Comparison:
     [
         ({}, None),
         ({"incomplete": ["a", "b\x1b"]}, r"a, b\\x1b"),
+        ({"unreadable": ["c\x1b"]}, r"damaged: c\\x1b; correct"),
         ({"keeps_earlier": False}, "may have been forgotten"),
         ({"differences": [FOUND, Difference(name=OTHER, figure="w.1", stored=2, computed=1)]}, "several names"),
     ],
-    ids=["exact", "attempts are missing", "jobs may be missing", "names share a sum"],
+    ids=["exact", "attempts are missing", "jobs are damaged", "jobs may be missing", "names share a sum"],
 )
 def test_a_comparison_in_which_something_may_be_missing_is_not_repaired(
     changes: dict[str, Any], reason: str | None

@@ -294,3 +294,11 @@ def test_a_token_fits_into_a_request_whatever_the_names_of_the_sums() -> None:
 def test_a_token_that_is_nested_too_deeply_is_refused() -> None:
     with pytest.raises(InvalidRequest, match="nextToken"):
         page_of(MemoryTable(), "team", DAY, base64.urlsafe_b64encode(b"[" * 100_000).decode())
+
+
+def test_damaged_jobs_are_named_and_all_others_are_compared() -> None:
+    table = filled(job("a", [attempt(1)]), job("b", [attempt(1)]))
+    key = JobRecord.key("a")
+    table._store(key, {**(table.get(key) or {}), "history": "damaged"})
+    page = scan(table)
+    assert (page.unreadable, page.scanned, [each.job for each in page.jobs]) == (("a",), 1, ["b"])

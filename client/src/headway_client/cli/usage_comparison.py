@@ -30,6 +30,7 @@ class Comparison:
         day: the day.
         differences: the figures that differ.
         incomplete: the jobs of which attempts that may be in the day are not kept.
+        unreadable: the damaged jobs, which may have something in the day.
         keeps_earlier: whether a job is kept that ended before the day, so that those of the day are kept.
         revision: how many repairs of the sums of the month there were.
     """
@@ -38,6 +39,7 @@ class Comparison:
     day: str
     differences: Sequence[Difference]
     incomplete: Sequence[str]
+    unreadable: Sequence[str]
     keeps_earlier: bool
     revision: int
 
@@ -45,7 +47,8 @@ class Comparison:
         """Refuse a repair by jobs of which some may be missing.
 
         Raises:
-            ConflictError: jobs or attempts of the day may have been forgotten, or a sum has several names.
+            ConflictError: jobs or attempts of the day may have been forgotten, or are damaged, or a sum has several
+                names.
         """
         from headway.accounting.differences import OTHER
 
@@ -53,6 +56,9 @@ class Comparison:
         if self.incomplete:
             named = ", ".join(map(strip_control_characters, self.incomplete))
             reason = f"older attempts of these jobs are not kept: {named}"
+        elif self.unreadable:
+            named = ", ".join(map(strip_control_characters, self.unreadable))
+            reason = f"these jobs are damaged: {named}; correct their items in the table, or restore it"
         elif not self.keeps_earlier:
             reason = "no job is kept that ended before that day, so jobs of the day may have been forgotten"
         elif any(each.name == OTHER for each in self.differences):
@@ -84,10 +90,12 @@ def _scan(api: HeadwayApi, by: str, day: str) -> Comparison | None:
     from headway.accounting.differences import differences
 
     jobs: list[ScannedJob] = []
+    unreadable: list[str] = []
     token, keeps_earlier = None, False
     while True:
         page = api.compare_usage(by, day, token)
         jobs += page.jobs
+        unreadable += page.unreadable
         token, keeps_earlier = page.next_token, keeps_earlier or page.keeps_earlier
         if token is None:
             break
@@ -98,6 +106,7 @@ def _scan(api: HeadwayApi, by: str, day: str) -> Comparison | None:
         day=day,
         differences=differences(page.stored or {}, [job.sums for job in jobs]),
         incomplete=sorted(job.name for job in jobs if not job.complete),
+        unreadable=sorted(unreadable),
         keeps_earlier=keeps_earlier,
         revision=page.revision or 0,
     )

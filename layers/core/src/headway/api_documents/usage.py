@@ -197,6 +197,7 @@ class UsageComparison(ApiDocument):
     day: str
     scanned: Annotated[int, Member("Jobs that were read for this page.")]
     jobs: Annotated[tuple[ScannedJob, ...], Member("Those that have something in the day.")]
+    unreadable: Annotated[tuple[str, ...], Member("Damaged jobs, by name, which may have something in the day.")] = ()
     keeps_earlier: Annotated[
         bool,
         Member(

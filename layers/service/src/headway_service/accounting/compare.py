@@ -29,7 +29,7 @@ from headway_service.accounting.records import (
     prefix,
     short,
 )
-from headway_service.errors import InvalidRequest
+from headway_service.errors import InvalidRequest, NewerSchema, UnreadableRecord
 from headway_service.ports.table import Item, Key, Table
 from headway_service.store.records.job import JobRecord
 
@@ -63,6 +63,7 @@ class ComparedPage:
     Attributes:
         scanned: how many jobs were read.
         jobs: those that have something in the day; a job is in one page.
+        unreadable: the names of damaged jobs, which may have something in the day.
         keeps_earlier: whether one of the jobs that were read ended before the day, and is still to be kept.
         stored: the sums of the day, on the last page.
         revision: how many repairs of the sums of its month there are, on the last page.
@@ -72,6 +73,7 @@ class ComparedPage:
 
     scanned: int
     jobs: tuple[ScannedJob, ...]
+    unreadable: tuple[str, ...]
     keeps_earlier: bool
     stored: Mapping[str, Figures] | None
     revision: int | None
@@ -98,8 +100,23 @@ def compare_day(
     after, digest = _parse(token, by, day) if token else (None, _digest(*_stored(table, by, day)))
     page = table.scan((_JOB, _MARK), after=after, limit=MAX_SCANNED)
     marks = {item["pk"]: item for item in page.items if item["sk"] == _MARK}
-    jobs = [JobRecord.parse(item) for item in page.items if item["sk"] == _JOB]
-    found = [scanned for job in jobs if (scanned := _compare(table, job, marks, by, day)) is not None]
+    jobs: list[JobRecord] = []
+    found: list[ScannedJob] = []
+    unreadable: list[str] = []
+    for item in page.items:
+        if item["sk"] != _JOB:
+            continue
+        try:
+            job = JobRecord.parse(item)
+            scanned = _compare(table, job, marks, by, day)
+        except NewerSchema:
+            # Newer code reads it, and compares it.
+            raise
+        except UnreadableRecord:
+            unreadable.append(item["pk"].removeprefix(JobRecord.key("").pk))
+        else:
+            jobs.append(job)
+            found += [scanned] if scanned is not None else []
     following = None
     if page.after is not None:
         text = json.dumps([*page.after, digest, by, day.isoformat()], ensure_ascii=False)
@@ -108,6 +125,7 @@ def compare_day(
     return ComparedPage(
         scanned=len(jobs),
         jobs=tuple(found),
+        unreadable=tuple(unreadable),
         keeps_earlier=any(_is_kept(job, machine_ms) and (job.ended_ms or 0) < begin_ms(day) for job in jobs),
         stored=stored,
         revision=revision,

@@ -114,7 +114,8 @@ def _document(found: Comparison) -> dict[str, Any]:
         {"name": each.name, "figure": each.figure, "stored": each.stored, "computed": each.computed}
         for each in found.differences
     ]
-    return {"by": found.by, "day": found.day, "differences": listed, "incomplete": list(found.incomplete)}
+    left_out = {"incomplete": list(found.incomplete), "unreadable": list(found.unreadable)}
+    return {"by": found.by, "day": found.day, "differences": listed, **left_out}
 
 
 def _print(found: Comparison) -> None:
@@ -129,3 +130,6 @@ def _print(found: Comparison) -> None:
     if found.incomplete:
         named = ", ".join(map(strip_control_characters, found.incomplete))
         print(f"Jobs with more attempts than are kept, so that the jobs may seem to have too little: {named}.")
+    if found.unreadable:
+        named = ", ".join(map(strip_control_characters, found.unreadable))
+        print(f"Damaged jobs, which were left out, so that the jobs may seem to have too little: {named}.")

@@ -188,6 +188,7 @@ def compare_usage(
         day=day,
         scanned=page.scanned,
         jobs=tuple(ScannedJob(name=each.job, sums=each.sums, complete=each.complete) for each in page.jobs),
+        unreadable=page.unreadable,
         keeps_earlier=page.keeps_earlier,
         stored=page.stored,
         revision=page.revision,
