@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from headway_client.cli.arguments.params import Arn
 from headway_client.cli.command import CommonOptions
 from headway_client.cli.confirmation import confirm, yes_option
 from headway_client.cli.job_names import optional_job_names
@@ -164,7 +165,7 @@ def job_selection(function: Callable[..., Any]) -> Callable[..., Any]:
         [
             optional_job_names,
             click.option("--mine", is_flag=True, help="All jobs that you submitted."),
-            click.option("--owner", metavar="ARN", help="All jobs that this user or role submitted."),
+            click.option("--owner", type=Arn(), metavar="ARN", help="All jobs that this user or role submitted."),
             click.option("--team", metavar="NAME", help="All jobs of this team."),
             click.option("--name", "glob", metavar="GLOB", help="All jobs whose names match, such as 'sweep-*'."),
             click.option(

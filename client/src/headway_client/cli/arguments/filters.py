@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import click
 
-from headway_client.cli.arguments.params import Function, WholeNumber
+from headway_client.cli.arguments.params import Arn, Function, WholeNumber
 
 MAX_LISTED_JOBS = 10_000
 
@@ -22,7 +22,7 @@ def job_filters(*, default_limit: int) -> Callable[[Function], Function]:
     """
     options = [
         click.option("--mine", is_flag=True, help="Only jobs that you submitted."),
-        click.option("--owner", metavar="ARN", help="Only jobs that this user or role submitted."),
+        click.option("--owner", type=Arn(), metavar="ARN", help="Only jobs that this user or role submitted."),
         click.option("--team", metavar="NAME", help="Only jobs of this team."),
         click.option("--name", "name_contains", metavar="TEXT", help="Only jobs whose name contains this text."),
         click.option(

@@ -34,6 +34,19 @@ class WholeNumber(click.ParamType[int]):
         return int(text)
 
 
+class Arn(click.ParamType[str]):
+    """An ARN of a user or role: two may have the one name that tables show."""
+
+    name = "ARN"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the ARN."""
+        text = str(value)
+        if not text.startswith("arn:"):
+            self.fail(f"{text!r} is not an ARN; `headway queue -o wide` shows those of owners", param, ctx)
+        return text
+
+
 class Decimal(click.ParamType[float]):
     """A number such as 2.5."""
 

@@ -392,3 +392,10 @@ def test_the_history_is_filtered_and_limited(run: Run, server: ContractServer):
     assert ([job["jobName"] for job in shown["jobs"]], shown["truncated"]) == (["b", "c"], False)
     assert "the newest 2" in run("history", "--limit", "2")[2]
     assert [job["jobName"] for job in json.loads(run("history", "-o", "json", "--name", "a")[1])["jobs"]] == ["a"]
+
+
+def test_an_owner_is_chosen_by_the_whole_arn(run: Run, server: ContractServer):
+    code, _, err = run("queue", "--owner", "ada")
+
+    assert code == 2
+    assert "'ada' is not an ARN; `headway queue -o wide` shows those of owners" in err

@@ -50,7 +50,7 @@ def usage(common: CommonOptions, by: str, first: str | None, last: str | None, s
     def rows(*, wide: bool) -> Table:
         return usage_rows(found, wide=wide, totals=_has_totals(common))
 
-    show_rows(common, found.document, rows, empty="Nothing was used.")
+    show_rows(common, found.document, rows, empty=f"Nothing was used from {found.first} to {found.last} (UTC).")
 
 
 @click.command("report", cls=Command, rows=True, interrupted=UNCHANGED)
@@ -87,7 +87,7 @@ def report(common: CommonOptions, month: str | None, page: Path | None) -> None:
     def rows(*, wide: bool) -> Table:
         return month_rows(found, wide=wide, totals=_has_totals(common))
 
-    show_rows(common, document, rows, empty="Nothing was used.")
+    show_rows(common, document, rows, empty=f"Nothing was used in {month}.")
 
 
 def _first_of_month(api: HeadwayApi, last: str | None) -> str:

@@ -13,6 +13,9 @@ from headway_client.models import EndedJob, JobDetails, Usage, UsageSum
 _SECONDS_PER_HOUR = 3600
 _UNPRICED = "Hours without Price"
 _PRICES = "Prices"
+SPARE = ("Preemptions", "Wait p50")
+"""Headers of columns that narrow terminals do without."""
+
 _BESIDE: Mapping[str, Callable[[EndedJob | UsageSum], float | None]] = {
     "Saved by Spot": lambda priced: priced.saved_cost,
     "Estimate for Spot": lambda priced: priced.estimated_cost,
@@ -67,7 +70,7 @@ def usage_rows(
         if wide:
             headers.append(_PRICES)
             rows = [[*row, "; ".join(price_notes([usage]))] for row in rows]
-    return Table(headers=headers, rows=rows, note=[*running_notes(usage), *price_notes([usage])])
+    return Table(headers=headers, rows=rows, note=[*running_notes(usage), *price_notes([usage])], spare=SPARE)
 
 
 def beside_cost(priced: Iterable[EndedJob | UsageSum], *, wide: bool) -> Sequence[str]:
@@ -137,6 +140,10 @@ def cost_headers(currencies: Collection[str], beside: Iterable[str], *, wide: bo
     return [*amounts, _UNPRICED, *([f"Lost {_UNPRICED}"] if wide else [])]
 
 
+def _name_of(by: str, row: UsageSum, *, wide: bool) -> str:
+    return values.owner(row.name) if by == "owner" and not wide else values.optional(row.name)
+
+
 def _usage_row(
     by: str, row: UsageSum, *, periods: bool, running: bool, idle: bool, wide: bool, counted: bool
 ) -> list[str]:
@@ -146,7 +153,8 @@ def _usage_row(
     idle_cells = [_total(each) if by == "pool" else NONE for each in (row.idle_seconds, row.idle_reserved_seconds)]
     cells = [
         *([values.optional(row.period)] if periods else []),
-        *(values.optional(row.name), count(sum(row.jobs.values())), count(row.attempts), count(row.preemptions)),
+        _name_of(by, row, wide=wide),
+        *(count(sum(row.jobs.values())), count(row.attempts), count(row.preemptions)),
         *(_total(row.used_seconds), _gpu_hours(row.used_seconds), _total(row.lost_seconds)),
         *([_total(row.running_seconds)] if running else []),
         *(idle_cells[:1] if idle else []),
