@@ -38,8 +38,12 @@ E2E_TIMEOUT_S ?= 900
 VENV := .venv/bin
 # The environments with the SageMaker Python SDKs that the client is tested with.
 SDKS := sdk2-first sdk2 sdk3
+PYTHON_VERSION := $(shell "$(PYTHON)" -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null)
 # Covalent needs Python 3.11 or older; with another one it is left out.
-COVALENT := $(shell "$(PYTHON)" -c 'import sys; print("covalent" if sys.version_info[:2] == (3, 11) else "")' 2>/dev/null)
+COVALENT := $(if $(filter 3.11,$(PYTHON_VERSION)),covalent)
+# What `make test-python` runs: what most depends on the language and its library, in a minute.
+ON_EACH_PYTHON := tests/client/cli/output tests/client/config tests/client/http tests/sandbox/journal tests/sandbox/sagemaker \
+	tests/service/api tests/service/reuse tests/service/store
 WITHOUT_SDKS := --ignore tests/client/sdk2 --ignore tests/client/sdk3 --ignore tests/client/covalent_executor
 # Environments of examples that are skipped where their packages cannot be installed.
 OPTIONAL := torch ray
@@ -106,6 +110,10 @@ test-core: .envs/core/.made ## test the core with no other package installed
 .PHONY: test-unit
 test-unit: .venv/.made .envs/sandbox/.made .envs/template/.made .envs/examples/.made ## run all other quick tests: service, functions, client, template
 	$(VENV)/python -m pytest -n $(WORKERS) --dist worksteal -m "not e2e" --ignore tests/core $(WITHOUT_SDKS) $(PYTEST)
+
+.PHONY: test-python
+test-python: .envs/python$(PYTHON_VERSION)/.made ## run a selection of the tests with PYTHON=/path/to/python, of another version
+	.envs/python$(PYTHON_VERSION)/bin/python -m pytest -n $(WORKERS) --dist worksteal -m "not e2e" $(ON_EACH_PYTHON) $(PYTEST)
 
 .PHONY: test-sdk-unit
 test-sdk-unit: ## test the client with each SageMaker Python SDK (the first 2.x, the last, and 3.x), and with Covalent
@@ -430,10 +438,17 @@ endef
 	@$(PIP) $(PINNED)
 	@touch $@
 
-.venv/.made: requirements/dev.txt pyproject.toml | .envs/uv/.made
+define make_dev_env
 	$(make_env)
 	@$(UV) install --python $(@D) --quiet --no-deps --no-build-isolation --editable .
 	@touch $@
+endef
+
+.venv/.made: requirements/dev.txt pyproject.toml | .envs/uv/.made
+	$(make_dev_env)
+
+.envs/python%/.made: requirements/dev.txt pyproject.toml | .envs/uv/.made
+	$(make_dev_env)
 
 # The toolkit and one of its packages are published as sources only.
 .envs/training/.made: PINNED += --no-binary sagemaker-training --no-binary inotify-simple

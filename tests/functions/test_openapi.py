@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +55,15 @@ def test_a_parameter_is_left_out_or_has_a_value() -> None:
     assert [each["name"] for each in parameters if "null" in json.dumps(each["schema"])] == []
     since = next(each for each in DOCUMENT["paths"]["/events"]["get"]["parameters"] if each["name"] == "since")
     assert (since["required"], since["schema"]["type"], since["schema"]["pattern"]) == (False, "string", TIME)
+
+
+@pytest.mark.parametrize("path", ["/actions", "/config/history", "/events"])
+def test_the_document_says_what_the_token_of_a_page_looks_like(functions: Functions, path: str) -> None:
+    after = next(each for each in DOCUMENT["paths"][path]["get"]["parameters"] if each["name"] == "after")
+    assert re.search(after["schema"]["pattern"], "yesterday") is None
+    status, answer = functions.http("GET", path, query={"after": ["yesterday"]})
+    assert (status, [each["field"] for each in answer["error"]["fields"]]) == (400, ["after"])
+    assert "take it from there, or leave it out" in answer["error"]["fields"][0]["message"]
 
 
 def test_every_call_is_signed() -> None:

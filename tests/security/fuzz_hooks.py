@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import random
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import requests
@@ -16,14 +17,16 @@ from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
 from schemathesis import Case, GenerationMode, HookContext
 
-NAMES = tuple(f"fuzz-{number}" for number in range(12))
-"""Few enough that calls concern existing jobs."""
+from tests.security.fuzz_queue import NAMES, POOLS, request
 
 NAME_CHARS = (64, 1025, 2049, 4000)
 """Lengths beyond those of names, and of DynamoDB's keys."""
 
-POOL = "ml.p5.48xlarge"
-POOLS = {POOL: {"size": 2}}
+TOKENS = ("after", "nextToken")
+"""What only an answer gives: any other value is refused."""
+
+DAYS_BACK = 60
+"""Within what the queue keeps sums of days for."""
 
 
 class Signature(requests.auth.AuthBase):
@@ -55,6 +58,8 @@ def map_case(context: HookContext, case: Case) -> Case:
         return case
     if "name" in (case.path_parameters or {}) and draw.random() < 0.8:
         case.path_parameters["name"] = draw.choice(NAMES)
+    if case.query and draw.random() < 0.8:
+        case.query = _usable(case.query, draw)
     if isinstance(case.body, dict) and draw.random() < 0.8:
         case.body = _likely(case.method, case.path, case.body, draw)
     if (case.method, case.path) == ("PUT", "/config") and draw.random() < 0.7:
@@ -79,20 +84,24 @@ def _likely(method: str, path: str, body: dict[str, Any], draw: random.Random) -
             return body
 
 
+def _usable(query: dict[str, Any], draw: random.Random) -> dict[str, Any]:
+    """Return a query without tokens that no answer gave, and with times that the queue knows something of."""
+    usable = {name: value for name, value in query.items() if name not in TOKENS}
+    now = datetime.now(UTC)
+    back = sorted((draw.randrange(DAYS_BACK) for _ in range(2)), reverse=True)
+    begin, end = ((now - timedelta(days=days)).date().isoformat() for days in back)
+    times = {"since": begin, "until": end, "from": begin, "to": end, "day": begin}
+    return {name: times.get(name, value) for name, value in usable.items()}
+
+
 def _request(body: dict[str, Any], draw: random.Random) -> dict[str, Any]:
     """Return a CreateTrainingJob request; in every third one a member is arbitrary."""
-    request: dict[str, Any] = {
-        "TrainingJobName": draw.choice(NAMES),
-        "RoleArn": os.environ["FUZZ_ROLE_ARN"],
-        "AlgorithmSpecification": {
-            "TrainingImage": "123456789012.dkr.ecr.eu-west-1.amazonaws.com/t:1",
-            "TrainingInputMode": "File",
-        },
-        "OutputDataConfig": {"S3OutputPath": "s3://jobs/output"},
-        "ResourceConfig": {"InstanceType": POOL, "InstanceCount": draw.choice([1, 1, 2, 3]), "VolumeSizeInGB": 30},
-        "StoppingCondition": {"MaxRuntimeInSeconds": 3600},
-        "Tags": [{"Key": "priority", "Value": str(draw.randrange(10))}],
-    }
+    job = request(
+        draw.choice(NAMES),
+        os.environ["FUZZ_ROLE_ARN"],
+        instances=draw.choice([1, 1, 2, 3]),
+        priority=draw.randrange(10),
+    )
     if body and draw.random() < 0.33:
-        request[draw.choice(list(request))] = draw.choice(list(body.values()))
-    return request
+        job[draw.choice(list(job))] = draw.choice(list(body.values()))
+    return job

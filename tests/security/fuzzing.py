@@ -14,8 +14,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+from botocore.credentials import Credentials
+
+from headway_client.http.api import HeadwayApi
+from headway_client.sweeps import with_sweep
 from headway_sandbox.local.checkout import Checkout
 from headway_sandbox.local.sandbox import Sandbox
+from tests.security.fuzz_queue import ARRAYS, JOBS, POOLS, request
 from tests.security.stage_limits import limits, settings
 
 ROOT = Checkout.here().root
@@ -51,6 +56,7 @@ def fuzz(sandbox: Sandbox, *, seconds: int, seed: int) -> subprocess.CompletedPr
         # Nothing is kept: the sandbox is deleted after the run.
         "--generation-database", "none", "--continue-on-failure", "--no-shrink",
     ]  # fmt: skip
+    _fill(sandbox)
     # Calls have to reach functions: API Gateway's refusals do not test them.
     with limits(sandbox, dict.fromkeys(settings(sandbox), (10_000, 5_000))):
         return subprocess.run(
@@ -62,6 +68,17 @@ def fuzz(sandbox: Sandbox, *, seconds: int, seed: int) -> subprocess.CompletedPr
             timeout=seconds + GRACE_S,
             check=False,
         )
+
+
+def _fill(sandbox: Sandbox) -> None:
+    """Submit some jobs, so that calls concern existing ones from the beginning."""
+    info = sandbox.info
+    api = HeadwayApi(sandbox.endpoint, region=info.region, credentials=Credentials(info.access_key, info.secret_key))
+    api.put_config({"pools": POOLS}, force=True)
+    for name in JOBS:
+        api.submit(request(name, info.role_arn))
+    for name in ARRAYS:
+        api.submit(with_sweep(request(name, info.role_arn), {"grid": {"rate": ["1", "2"]}}))
 
 
 def main() -> int:

@@ -97,6 +97,14 @@ def test_make_help_lists_every_target(root):
     assert {"demo", "test", "check", "build", "deploy", "setup", "lock", "clean"} <= targets
 
 
+def test_the_checks_look_for_every_python_that_headway_runs_on(root):
+    ((low, high),) = re.findall(
+        r'^requires-python = ">=3\.(\d+),<3\.(\d+)"$', read(root, "pyproject.toml"), re.MULTILINE
+    )
+    (versions,) = re.findall(r"^for version in (.+); do$", read(root, ".ci/run"), re.MULTILINE)
+    assert versions.split() == [f"3.{minor}" for minor in range(int(low), int(high))]
+
+
 def test_an_unsupported_python_is_refused_with_a_message(root, tmp_path):
     shutil.copy(root / "Makefile", tmp_path)
     (tmp_path / "requirements").mkdir()

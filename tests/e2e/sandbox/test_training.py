@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from headway_sandbox.local.sandbox import Sandbox
+from tests.docs.test_docs import blocks
 from tests.e2e.queue_view import QueueView
 from tests.e2e.sandbox.training_sandbox import queue_on, training_sandbox
 from tests.e2e.waiting import eventually
@@ -31,6 +33,30 @@ def sb() -> Iterator[Sandbox]:
 def queue(sb: Sandbox, tmp_path: Path) -> Iterator[QueueView]:
     with queue_on(sb, tmp_path, {"pools": {KIND: {"size": 1}}}) as view:
         yield view
+
+
+def test_the_request_of_the_documentation_runs_its_script_to_the_end(
+    sb: Sandbox, queue: QueueView, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    page = "docs/how-to/training-in-the-sandbox.md"
+    script, upload = blocks(page, "python")[:2]
+    request = json.loads(blocks(page, "json")[0])
+    commands = [line for block in blocks(page, "console") for line in block.splitlines() if "steps" in line]
+    queue.api.put_config({"pools": {request["ResourceConfig"]["InstanceType"]: {"size": 1}}}, force=True)
+    (tmp_path / "train.py").write_text(script)
+    queue.cli.write("steps.json", request)
+    for name, value in queue.cli.environment.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.chdir(tmp_path)
+    exec(upload, {})
+
+    submitted, logs = [queue.cli(*line.split()[2:]) for line in commands]
+
+    assert "steps has completed" in submitted.err
+    assert "step 60" in logs.out
+    assert Jobs(sb).archive("steps") == {"weights": b"the weights"}
+    keys = sb.client("s3").list_objects_v2(Bucket=sb.info.bucket, Prefix="checkpoints/steps/")["Contents"]
+    assert {each["Key"].rpartition("/")[2] for each in keys} == {f"step-{each}" for each in range(10, 61, 10)}
 
 
 @pytest.mark.parametrize("handles_sigterm", [False, True], ids=["periodic checkpoints", "a SIGTERM handler"])

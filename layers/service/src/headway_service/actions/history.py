@@ -10,11 +10,15 @@ from headway_service.actions.action import ACTIONS, ActionRecord
 from headway_service.errors import FieldError, InvalidRequest, UnreadableRecord
 from headway_service.observability.logging import logger
 from headway_service.ports.table import Item, Table
+from headway_service.validation_messages import explained
 
 MAX_ACTIONS = 100
 """Actions of one page."""
 
-_TOKEN = re.compile(r"[0-9]{15}#[^\x00-\x1f]{1,200}")
+NEXT_PATTERN = explained(
+    r"^[0-9]{15}#[^\x00-\x1f]{1,200}$", "the `next` of an answer before: take it from there, or leave it out"
+)
+"""The pattern of the token of a page."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -39,7 +43,7 @@ def read_actions(table: Table, limit: int, after: str | None = None) -> ActionPa
     Raises:
         InvalidRequest: the token is none.
     """
-    if after is not None and _TOKEN.fullmatch(after) is None:
+    if after is not None and re.fullmatch(NEXT_PATTERN, after) is None:
         message = "is no `next` of an answer"
         raise InvalidRequest(f"after {message}", [FieldError(field="after", message=message)])
     items = table.query(ACTIONS, after=after or "", limit=limit + 1)

@@ -6,9 +6,14 @@ import re
 from dataclasses import dataclass
 
 from headway_service.errors import InvalidRequest
+from headway_service.validation_messages import explained
 
 MAX_CURSOR_CHARS = 20
 """The longest cursor: 13 digits, a point, and the number of events of an entry."""
+
+CURSOR_PATTERN = explained(
+    r"^([0-9]{13})\.([0-9]{1,6})$", "the cursor of an answer before: take it from there, or leave it out"
+)
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -30,7 +35,7 @@ class Cursor:
         Raises:
             InvalidRequest: the text is no cursor.
         """
-        found = re.fullmatch(r"(\d{13})\.(\d{1,6})", text, re.ASCII)
+        found = re.fullmatch(CURSOR_PATTERN, text)
         if found is None:
             raise InvalidRequest("`after` is not a cursor: take it from an answer before, or leave it out")
         return cls(int(found[1]), int(found[2]))

@@ -15,6 +15,7 @@ from headway_service.config.differences import differences
 from headway_service.errors import FieldError, InvalidRequest, VersionNotFound
 from headway_service.ports.table import Key, Put, Table
 from headway_service.store.records.base import Record
+from headway_service.validation_messages import explained
 
 KEPT_S = 63_072_000
 """Two years."""
@@ -26,7 +27,10 @@ _PK = "config"
 _PREFIX = "history#"
 _VERSIONS = 10**12
 _LIVES = 10_000
-_TOKEN = re.compile(r"([0-9]{1,4})\.([0-9]{1,12})")
+NEXT_PATTERN = explained(
+    r"^([0-9]{1,4})\.([0-9]{1,12})$", "the `next` of an answer before: take it from there, or leave it out"
+)
+"""The pattern of the token of a page."""
 
 
 class ConfigRecord(Record):
@@ -141,7 +145,7 @@ def changes_since(before: ConfigRecord | None, record: ConfigRecord) -> list[Fie
 
 
 def _parse(token: str) -> Key:
-    found = _TOKEN.fullmatch(token)
+    found = re.fullmatch(NEXT_PATTERN, token)
     if found is None:
         message = "is no `next` of an answer"
         raise InvalidRequest(f"after {message}", [FieldError(field="after", message=message)])

@@ -105,7 +105,7 @@ def up(
 
 
 @sandbox.command("user")
-@click.argument("name")
+@click.argument("who", metavar="NAME")
 @click.option(
     "--policy",
     type=click.Choice(POLICIES),
@@ -114,10 +114,10 @@ def up(
     help="What the user may do: one of the stack's managed policies.",
 )
 @pass_common
-def user(common: CommonOptions, name: str, policy: str) -> None:
+def user(common: CommonOptions, who: str, policy: str) -> None:
     """Make a user of the sandbox's account, and print the variables with which commands are this user's."""
     with sandbox_errors():
-        info = load("local.manager").user(name, policy=policy)
+        info = load("local.manager").user(who, policy=policy)
     if common.is_document:
         show_document(common, info.exports())
     else:

@@ -9,7 +9,7 @@ from aws_lambda_powertools.event_handler import Request
 from aws_lambda_powertools.event_handler.openapi.params import Query
 
 from headway.api_documents.actions import OperatorActions
-from headway_service.actions.history import MAX_ACTIONS, read_actions
+from headway_service.actions.history import MAX_ACTIONS, NEXT_PATTERN, read_actions
 from headway_service.api.documents.actions import actions_document
 from headway_service.api.request_context import container
 from headway_service.api.router import DocumentedRouter
@@ -21,7 +21,9 @@ router = DocumentedRouter("Actions")
 @router.call("GET /actions", {HTTPStatus.OK: "The actions."}, InvalidRequest)
 def list_actions(
     request: Request,
-    after: Annotated[str | None, Query(max_length=250, description="The `next` of an answer before.")] = None,
+    after: Annotated[
+        str | None, Query(max_length=250, pattern=NEXT_PATTERN, description="The `next` of an answer before.")
+    ] = None,
     limit: Annotated[int, Query(ge=1, le=MAX_ACTIONS, description="The most actions to return.")] = MAX_ACTIONS,
 ) -> OperatorActions:
     """List what operators have done to the whole queue, the newest first.

@@ -28,7 +28,7 @@ from headway_service.errors import (
 )
 from headway_service.observability.logging import logger
 from headway_service.pools.apply_config import EffectiveConfig, get_effective, get_with_problem
-from headway_service.pools.config_history import MAX_REASON_CHARS, get_record, read_history, record_before
+from headway_service.pools.config_history import MAX_REASON_CHARS, NEXT_PATTERN, get_record, read_history, record_before
 from headway_service.validation_messages import explained
 
 router = DocumentedRouter("Configuration")
@@ -63,7 +63,9 @@ def show_configuration(request: Request) -> Response[Configuration]:
 @router.call("GET /config/history", {HTTPStatus.OK: "The versions."}, InvalidRequest)
 def list_configurations(
     request: Request,
-    after: Annotated[str | None, Query(max_length=40, description="The `next` of an answer before.")] = None,
+    after: Annotated[
+        str | None, Query(max_length=40, pattern=NEXT_PATTERN, description="The `next` of an answer before.")
+    ] = None,
     limit: Annotated[int, Query(ge=1, le=MAX_VERSIONS, description="The most versions to return.")] = MAX_VERSIONS,
 ) -> ConfigurationHistory:
     """List the configurations that were in force, the newest one first.

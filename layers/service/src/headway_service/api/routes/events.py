@@ -15,7 +15,7 @@ from headway_service.api.request_context import container
 from headway_service.api.router import DocumentedRouter
 from headway_service.api.times import TIME, time_ms
 from headway_service.errors import InvalidRequest
-from headway_service.feed.cursor import MAX_CURSOR_CHARS, Cursor
+from headway_service.feed.cursor import CURSOR_PATTERN, MAX_CURSOR_CHARS, Cursor
 from headway_service.feed.read import MAX_EVENTS, EventFilter
 from headway_service.sagemaker_api.names import MAX_JOB_NAME_CHARS, MAX_NAME_CHARS
 
@@ -28,7 +28,11 @@ def list_events(
     request: Request,
     after: Annotated[
         str | None,
-        Query(max_length=MAX_CURSOR_CHARS, description="The cursor of an answer before: only events after it."),
+        Query(
+            max_length=MAX_CURSOR_CHARS,
+            pattern=CURSOR_PATTERN,
+            description="The cursor of an answer before: only events after it.",
+        ),
     ] = None,
     since: Annotated[
         str | None,
