@@ -20,6 +20,7 @@ from headway.jobpolicy.rules import (
     Switched,
     Tagged,
     TrainingJob,
+    UniqueCheckpoints,
     Untagged,
     When,
     matches,
@@ -249,6 +250,28 @@ def test_a_job_that_breaks_a_requirement_gets_the_necessary_change(
     requirement: Requirement, description: dict[str, Any], tags: dict[str, str], told: list[tuple[str, str]]
 ) -> None:
     assert broken(requirement, description, tags) == told
+
+
+@pytest.mark.parametrize(
+    ("others", "found"),
+    [
+        ((), []),
+        (
+            ("`a`", "`b`"),
+            [
+                (
+                    "CheckpointConfig.S3Uri",
+                    "is where checkpoints of `a`, `b` are: use another location, with none of theirs above or below it",
+                )
+            ],
+        ),
+    ],
+)
+def test_checkpoints_are_unique_if_no_other_job_was_found_there(
+    others: tuple[str, ...], found: list[tuple[str, str]]
+) -> None:
+    job = TrainingJob(description={}, checkpoints_of=others)
+    assert list(UniqueCheckpoints().findings(job)) == found
 
 
 def test_a_violation_names_the_first_of_many_patterns() -> None:

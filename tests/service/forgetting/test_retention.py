@@ -14,6 +14,7 @@ from headway.accounting.days import DAYS_KEPT
 from headway_sandbox.local.checkout import Checkout
 from headway_service.accounting.records import KINDS_KEPT, MARK_KEPT_S, MONTHS_KEPT
 from headway_service.actions import action as actions
+from headway_service.jobs.shared_checkpoints import KEPT_S as CHECKPOINTS_KEPT_S
 from headway_service.pools.config_history import KEPT_S
 from headway_service.store.records.base import Record
 from headway_service.store.records.digest import DIGEST_KEPT_S
@@ -29,6 +30,7 @@ KINDS = {
     **dict.fromkeys(("JobRecord", "ListedJob", "QueueEntry"), LIVE),
     **dict.fromkeys(("MemberResultRecord", "ComputedRecord", "EndedJobRecord", "RecheckRecord"), ENDED),
     **dict.fromkeys(("OpenArrayRecord", "UnlaunchableMemberRecord"), LIVE),
+    "CheckpointsRecord": "where a job writes its checkpoints",
     "MarkRecord": "what of a job is in the sums of usage",
     "RepairRecord": "repairs of these sums",
     **dict.fromkeys(("FeedEntry", "FeedHead"), "the feed of events"),
@@ -77,6 +79,7 @@ def test_each_kind_of_stored_record_has_a_row() -> None:
         ("sums of usage by month", {3660: "ten years"}[MONTHS_KEPT]),
         ("run times", f"{KINDS_KEPT} days"),
         ("the feed", f"{FEED_KEPT_S // DAY_S} days"),
+        ("where a job writes", f"{CHECKPOINTS_KEPT_S // DAY_S} days"),
         ("digests", f"{DIGEST_KEPT_S // DAY_S} days"),
         ("the queue's own state", f"a launch without an answer {GIVEN_UP_KEPT_S // DAY_S} days"),
         ("what operators have done", f"{KEPT_S // DAY_S} days"),

@@ -18,6 +18,9 @@ DEFAULT_RUN_TIME_S = 86_400
 INSTANCE_TYPE = "ResourceConfig.InstanceType"
 """The path of the instance type of each part of a request that demands instances."""
 
+CHECKPOINTS = "CheckpointConfig.S3Uri"
+"""The path of the location of checkpoints."""
+
 _SPOT = "EnableManagedSpotTraining"
 _RUN_TIME = "StoppingCondition.MaxRuntimeInSeconds"
 _WAIT_TIME = "StoppingCondition.MaxWaitTimeInSeconds"
@@ -52,6 +55,8 @@ class TrainingJob:
     #: The team that is charged; empty if none.
     team: str = ""
     preemptible: bool = True
+    #: The jobs in the queue that write their checkpoints where this one does, in words; empty if nobody has looked.
+    checkpoints_of: tuple[str, ...] = ()
 
     def at(self, path: str) -> Any:
         """The value at a path such as ``VpcConfig.Subnets``; None if there is none."""
@@ -215,7 +220,26 @@ class MaxRunTime:
             yield _WAIT_TIME, f"is {wait_time_s}; {remedy}"
 
 
-Requirement = Tagged | Untagged | Allowed | Given | Switched | MaxInstances | MaxRunTime
+@dataclass(frozen=True, slots=True)
+class UniqueCheckpoints:
+    """No job in the queue writes its checkpoints where this one does."""
+
+    def findings(self, job: TrainingJob) -> Iterator[Finding]:
+        """Where a job breaks it."""
+        if job.checkpoints_of:
+            yield CHECKPOINTS, shared_checkpoints(job.checkpoints_of)
+
+
+def shared_checkpoints(jobs: Sequence[str]) -> str:
+    """That a job writes its checkpoints where jobs in the queue do, as a clause on its location.
+
+    Args:
+        jobs: these jobs, in words.
+    """
+    return f"is where checkpoints of {', '.join(jobs)} are: use another location, with none of theirs above or below it"
+
+
+Requirement = Tagged | Untagged | Allowed | Given | Switched | MaxInstances | MaxRunTime | UniqueCheckpoints
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -75,6 +75,7 @@ from headway.reasons.outcomes import (
     underused,
     vanished,
     warm_pool_released,
+    with_shared_checkpoints,
     with_warm_pool,
 )
 from headway.reasons.reuse import (
@@ -213,6 +214,7 @@ __all__ = [
     "waits_in_line",
     "warm_pool_released",
     "with_cause",
+    "with_shared_checkpoints",
     "with_warm_pool",
     "worse_than_median",
     "would_delay",

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from headway.durations import in_words
+from headway.jobpolicy.rules import CHECKPOINTS, shared_checkpoints
 from headway.model import Allocation, Demand, WaitingJob
 from headway.policy import Order
 from headway.reasons.codes import Reason, ReasonCode
@@ -66,6 +67,16 @@ def with_warm_pool(reason: Reason, keep_s: int) -> Reason:
     """
     kept = f"its instances are kept warm for up to {in_words(keep_s * 1000)}, unless another job needs them"
     return replace(reason, message=f"{reason.message}; {kept}")
+
+
+def with_shared_checkpoints(reason: Reason, jobs: Sequence[str]) -> Reason:
+    """The entry of a job that writes its checkpoints where other jobs in the queue do.
+
+    Args:
+        reason: why it has entered.
+        jobs: the others, in words.
+    """
+    return replace(reason, message=f"{reason.message}; warning: {CHECKPOINTS} {shared_checkpoints(jobs)}")
 
 
 def warm_pool_released(pool: Allocation, preemptor: WaitingJob) -> Reason:

@@ -35,7 +35,11 @@ def charged_team(tags: Mapping[str, str], configuration: Configuration, default:
 
 
 def job_for_rules(
-    description: Mapping[str, Any], tags: Mapping[str, str], configuration: Configuration, default: str = DEFAULT_TEAM
+    description: Mapping[str, Any],
+    tags: Mapping[str, str],
+    configuration: Configuration,
+    default: str = DEFAULT_TEAM,
+    checkpoints_of: tuple[str, ...] = (),
 ) -> TrainingJob:
     """Return a training job in the form that rules are evaluated on.
 
@@ -44,9 +48,15 @@ def job_for_rules(
         tags: its tags, separately, as DescribeTrainingJob does not return them.
         configuration: names the teams.
         default: the team that it is charged to if its tags name none.
+        checkpoints_of: the jobs in the queue that write their checkpoints where it does, in words.
     """
-    team = charged_team(tags, configuration, default)
-    return TrainingJob(description=description, tags=tags, team=team, preemptible=tags.get(PREEMPTIBLE_TAG) != "false")
+    return TrainingJob(
+        description=description,
+        tags=tags,
+        team=charged_team(tags, configuration, default),
+        preemptible=tags.get(PREEMPTIBLE_TAG) != "false",
+        checkpoints_of=checkpoints_of,
+    )
 
 
 def pending_limit_s(request: Mapping[str, Any], configuration: Configuration) -> int | None:

@@ -117,6 +117,8 @@ class Require(_Sparse):
     max_instances: int | None = Field(default=None, ge=1, le=1_000_000)
     max_run_time_seconds: int | None = Field(default=None, ge=1, le=30 * 86_400)
     checkpoints: Literal[True] | None = None
+    #: At a location that no job in the queue has.
+    unique_checkpoints: Literal[True] | None = None
     roles: _Roles | None = None
     images: _Listed[_Pattern] | None = None
     output_paths: _Outputs | None = None
@@ -143,6 +145,8 @@ class Require(_Sparse):
         )
         yield from (rules.Given(path) for name, path in _GIVEN.items() if getattr(self, name))
         yield from (rules.Switched(path) for name, path in _SWITCHED.items() if getattr(self, name))
+        if self.unique_checkpoints is not None:
+            yield rules.UniqueCheckpoints()
         if self.max_instances is not None:
             yield rules.MaxInstances(self.max_instances)
         if self.max_run_time_seconds is not None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from headway.lifecycle import JobState
 from headway.policy import Policy
 from headway.prediction.run_times import Prediction
-from headway.reasons import array_entered, entered, entered_after
+from headway.reasons import array_entered, entered, entered_after, with_shared_checkpoints
 from headway.scheduling.standing import standing_on_entry
 from headway_service.admission.admitted import Admitted
 from headway_service.admission.arrays import AdmittedArray
@@ -27,6 +27,7 @@ def new_job(
     now_ms: int,
     prediction: Prediction | None = None,
     depends_on: tuple[DependencyRecord, ...] = (),
+    checkpoints_of: tuple[str, ...] = (),
 ) -> JobRecord:
     """The job that an admitted request becomes.
 
@@ -38,18 +39,20 @@ def new_job(
         now_ms: its entry time.
         prediction: how long it is predicted to run; None if that is not predicted, or not compared.
         depends_on: its dependencies, each with the end of the job if it has ended.
+        checkpoints_of: the jobs in the queue that write their checkpoints where it does, in words.
     """
     terms = admitted.terms
     awaited = [(each.job_name, each.condition) for each in depends_on if each.ended is None]
     others = [each.demand for each in admitted.choices[1:]]
     array = admitted.array
-    reason = ReasonRecord.of(
+    entry = (
         array_entered(array.count, admitted.demand)
         if array is not None and not awaited
         else entered_after(admitted.demand, awaited)
         if awaited
         else entered(admitted.demand, warm_pool=admitted.warm_pool, others=others)
     )
+    reason = ReasonRecord.of(with_shared_checkpoints(entry, checkpoints_of) if checkpoints_of else entry)
     standing = standing_on_entry(
         terms.limit_ms,
         admitted.demand,

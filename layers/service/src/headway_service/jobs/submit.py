@@ -9,12 +9,15 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from headway.jobpolicy.rules import violations
 from headway.policy import Policy
 from headway.prediction.run_times import RunTimes
 from headway_service.admission.admit import admit
 from headway_service.admission.admitted import Admitted
 from headway_service.admission.checks import training_plans
+from headway_service.admission.policy_view import job_for_rules
 from headway_service.admission.queues.limits import QueueLimits
+from headway_service.checkpoints.location import checkpoints_of
 from headway_service.config.authorization import Caller
 from headway_service.config.document import Configuration
 from headway_service.errors import (
@@ -26,6 +29,7 @@ from headway_service.errors import (
     NotAllowed,
     QueueFull,
     RetryLater,
+    RuleViolation,
     UnreadableRecord,
 )
 from headway_service.jobs.dependencies import Resolved, resolve
@@ -33,12 +37,15 @@ from headway_service.jobs.new_job import new_job
 from headway_service.jobs.position import JobView, PositionExplainer
 from headway_service.jobs.predicted_run import predict_run
 from headway_service.jobs.same_name import differing_fields
+from headway_service.jobs.shared_checkpoints import MAX_LOCATION_BYTES, SharedCheckpoints, find_shared
 from headway_service.observability.logging import logger
 from headway_service.pools.apply_config import EffectiveConfig
 from headway_service.ports.clocks import Clocks
 from headway_service.ports.messaging import Wake
+from headway_service.ports.objects import Location
 from headway_service.ports.table import Table, Write
 from headway_service.reuse.entry import Entry, ReuseEntry
+from headway_service.sagemaker_api.training_request import TrainingRequest
 from headway_service.store import transitions
 from headway_service.store.queue_tail import MAX_NEW_PLACE
 from headway_service.store.records.dependency import DependencyRecord
@@ -90,6 +97,8 @@ class PreparedJob:
     admitted: Admitted
     job: JobRecord
     writes: tuple[Write, ...]
+    #: Where the job writes its checkpoints; None if it writes none.
+    location: Location | None
 
 
 class Submitter:
@@ -180,11 +189,13 @@ class Submitter:
         Raises:
             QueueFull: see :meth:`submit`.
         """
-        job = self._new_job(admitted, context)
+        shared = self._shared_checkpoints(admitted, context)
+        location = None if shared is None else shared.location
+        job = self._new_job(admitted, context, checkpoints_of=_told(shared, context))
         context.limits.require(job)
         context.limits.record(job)
         writes = transitions.enqueue(job, admitted.request, admitted.alternatives)
-        return PreparedJob(admitted=admitted, job=job, writes=tuple(writes))
+        return PreparedJob(admitted=admitted, job=job, writes=(*writes, *self._noted(shared, job)), location=location)
 
     def write(self, prepared: Sequence[PreparedJob]) -> list[SubmittedJob]:
         """Write prepared jobs in one transaction.
@@ -221,13 +232,14 @@ class Submitter:
         try:
             found = resolve(self._table, admitted.depends_on, context.caller, configuration.access_rules())
             training_plans.require_usable(admitted.all_demands, plans, configuration, self._clocks.training_ms())
-            job = self._new_job(admitted, context, found.depends_on)
+            shared = self._shared_checkpoints(admitted, context)
+            job = self._new_job(admitted, context, found.depends_on, checkpoints_of=_told(shared, context))
             entry = self._entry(job, admitted, found, context)
             job = entry.job
             if job.ending is None:
                 context.limits.require(job)
-            self._table.write(entry.writes)
-        except (QueueFull, InvalidRequest, ImpossibleDemand, NotAllowed, Conflict):
+            self._table.write([*entry.writes, *(self._noted(shared, job) if job.ending is None else [])])
+        except (QueueFull, InvalidRequest, ImpossibleDemand, NotAllowed, RuleViolation, Conflict):
             # A repeated call gets the same answer, even if its job was the last that fitted, its plan has ended, or a
             # job that it depends on has ended otherwise.
             known = find_job(self._table, admitted.name)
@@ -238,7 +250,12 @@ class Submitter:
         return self._accepted(job)
 
     def _new_job(
-        self, admitted: Admitted, context: SubmissionContext, depends_on: tuple[DependencyRecord, ...] = ()
+        self,
+        admitted: Admitted,
+        context: SubmissionContext,
+        depends_on: tuple[DependencyRecord, ...] = (),
+        *,
+        checkpoints_of: tuple[str, ...] = (),
     ) -> JobRecord:
         """The job of an admitted request, with its predicted run time where an order compares that."""
         owner, configuration = context.caller.arn, context.configuration
@@ -250,7 +267,25 @@ class Submitter:
             now_ms=self._clocks.training_ms(),
             prediction=predict_run(admitted, owner, configuration, self._run_times),
             depends_on=depends_on,
+            checkpoints_of=checkpoints_of,
         )
+
+    def _shared_checkpoints(self, admitted: Admitted, context: SubmissionContext) -> SharedCheckpoints | None:
+        """Who writes checkpoints where the job does; None if it writes none.
+
+        Raises:
+            RuleViolation: a rule wants it to be nobody.
+        """
+        location = location_of(admitted)
+        if location is None:
+            return None
+        shared = find_shared(self._table, location, admitted.name, admitted.depends_on)
+        if told := _told(shared, context):
+            _require_allowed(admitted, told, context.configuration)
+        return shared
+
+    def _noted(self, shared: SharedCheckpoints | None, job: JobRecord) -> Sequence[Write]:
+        return [] if shared is None else shared.note(job, self._clocks.machine_ms())
 
     def _accepted(self, job: JobRecord) -> SubmittedJob:
         logger.info("accepted", extra={"job": job.job_name, "priority": job.priority, "demand": job.demand})
@@ -326,3 +361,28 @@ def stands_alone(admitted: Admitted) -> bool:
     """Whether a request makes a job that needs nothing but a name and a place in its queues."""
     needs = admitted.depends_on or admitted.array is not None or admitted.reuse is not None
     return not needs and not training_plans.plan_pools(admitted.all_demands)
+
+
+def location_of(admitted: Admitted) -> Location | None:
+    """Where the job of a request writes its checkpoints; None if it writes none, or that is too long to keep."""
+    location = checkpoints_of(json.loads(admitted.request)) if admitted.terms.checkpoints else None
+    return location if location is not None and len(location.key.encode()) <= MAX_LOCATION_BYTES else None
+
+
+def _told(shared: SharedCheckpoints | None, context: SubmissionContext) -> tuple[str, ...]:
+    return () if shared is None else shared.told(context.caller, context.configuration.access_rules())
+
+
+def _require_allowed(admitted: Admitted, checkpoints_of: tuple[str, ...], configuration: Configuration) -> None:
+    """Refuse a job that writes its checkpoints where others do, if rules forbid it.
+
+    Raises:
+        RuleViolation: they do.
+    """
+    request = TrainingRequest.parse(json.loads(admitted.request))
+    job = job_for_rules(request.raw, request.tags, configuration, admitted.terms.team, checkpoints_of)
+    # It keeps all rules but those on what only the table knows.
+    broken = violations(configuration.job_rules(), job)
+    if broken:
+        fields = [FieldError(field=each.field, message=each.message) for each in broken]
+        raise RuleViolation(f"{fields[0].field} {fields[0].message}", fields)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from headway_service.admission.admitted import Admitted
 from headway_service.errors import Conflict, RequestError, RetryLater
-from headway_service.jobs.submit import PreparedJob, SubmissionContext, SubmittedJob, Submitter
+from headway_service.jobs.submit import PreparedJob, SubmissionContext, SubmittedJob, Submitter, location_of
+from headway_service.ports.objects import Location
 from headway_service.ports.table import MAX_TRANSACTION_WRITES
 
 MAX_GROUP_BYTES = 3_000_000
@@ -31,20 +32,28 @@ class SubmissionGroup:
         self._context = context
         self._jobs: dict[str, tuple[int, PreparedJob]] = {}
         self._writes = self._bytes = 0
+        self._locations: list[Location] = []
 
     def may_join(self, admitted: Admitted) -> bool:
         """Whether the job of a request can be written with the others."""
         return (
             admitted.name not in self._jobs
-            # The job, its request, and an entry for each pool.
-            and self._writes + 2 + len(admitted.all_demands) <= MAX_TRANSACTION_WRITES
+            # The job, its request, its location for checkpoints, and an entry for each pool.
+            and self._writes + 3 + len(admitted.all_demands) <= MAX_TRANSACTION_WRITES
+            # What is not written yet is not found.
+            and not self._shares_checkpoints(admitted)
             and self._bytes + _size_of(admitted) <= MAX_GROUP_BYTES
         )
+
+    def _shares_checkpoints(self, admitted: Admitted) -> bool:
+        own = location_of(admitted)
+        return own is not None and any(map(own.overlaps, self._locations))
 
     def add(self, place: int, prepared: PreparedJob) -> None:
         """Add a job that :meth:`may_join`; ``place`` is that of its request in the batch."""
         self._jobs[prepared.job.job_name] = (place, prepared)
         self._writes += len(prepared.writes)
+        self._locations += [prepared.location] if prepared.location is not None else []
         self._bytes += _size_of(prepared.admitted)
 
     def write(self) -> dict[int, SubmittedJob | RequestError]:
@@ -55,6 +64,7 @@ class SubmissionGroup:
         """
         jobs, results = [*self._jobs.values()], dict[int, SubmittedJob | RequestError]()
         self._jobs.clear()
+        self._locations.clear()
         self._writes = self._bytes = 0
         while jobs:
             try:

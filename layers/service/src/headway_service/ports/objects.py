@@ -25,6 +25,11 @@ class Location:
         found = _URI.fullmatch(uri)
         return cls(bucket=found["bucket"], key=found["key"] or "") if found else None
 
+    def overlaps(self, other: Location) -> bool:
+        """Whether keys that begin with one of them begin with the other."""
+        both = self.key.startswith(other.key) or other.key.startswith(self.key)
+        return self.bucket == other.bucket and both
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StoredObject:
