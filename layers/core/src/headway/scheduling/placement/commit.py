@@ -100,7 +100,9 @@ def reserve(obstacle: Obstacle | HasPlace, state: PassState) -> ReservedStart | 
     if preemptible_from_ms is not None and start.start_ms is not None:
         spared = ground.reserved_starts.protected_at(start.need, start.start_ms, preemptible_from_ms)
         lacking = start.lacking
-        victims = ground.preemption.victims(job, lacking, spared, start.start_ms) if lacking else ()
+        # A preemption that may wait for a checkpoint may also come sooner, when other attempts may be stopped.
+        is_chosen = lacking and not ground.preemption.may_wait_at(job, start.start_ms)
+        victims = ground.preemption.victims(job, lacking, spared, start.start_ms) if is_chosen else ()
         ground.reserved_starts.expect_stopped(start, victims, preemptible_from_ms)
     return start
 
