@@ -12,6 +12,7 @@ _SPDX = {
     "Apache License 2.0": "Apache-2.0",
     "Apache Software License": "Apache-2.0",
     "BSD License": "BSD-3-Clause",
+    "MIT License": "MIT",
 }
 
 

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
 from headway_service.admission.submission import Submission
-from headway_service.errors import RequestError, RuleViolation
+from headway_service.errors import RequestError, RetryLater, RuleViolation
 from headway_service.jobs import shared_checkpoints
 from headway_service.jobs.shared_checkpoints import MAX_LOCATION_BYTES, MAX_WRITERS, find_shared
 from headway_service.jobs.submit_batch import Accepted
 from headway_service.ports.objects import Location
 from headway_service.store.records.checkpoints import CheckpointsRecord
+from headway_service.store.repository import MAX_TRIES
 from headway_service.testing.memory_table import MemoryTable
 from tests.service.jobs.test_submit_batch import submit
 from tests.service.world import ADA, BOB, P5, ROOT, World, request
@@ -158,6 +160,35 @@ def test_of_two_submissions_at_once_one_sees_the_other(monkeypatch: pytest.Monke
     monkeypatch.setattr(world.table, "write", overtaken)
     with pytest.raises(RuleViolation, match="checkpoints of `faster`"):
         world.submitter.submit(job("slower"), ROOT)
+
+
+def test_jobs_that_others_overtake_on_their_location_are_accepted_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = World(pools={P5: 1})
+    write, faster = world.table.write, iter(range(2 * MAX_TRIES))
+
+    def overtaken(writes: Any) -> None:
+        if (number := next(faster, None)) is not None:
+            world.submitter.submit(job(f"faster{number}"), ROOT)
+        write(writes)
+
+    monkeypatch.setattr(world.table, "write", overtaken)
+    world.submitter.submit(job("slower"), ROOT)
+    assert world.seen("slower").job.job_state == "pending"
+
+
+def test_a_location_that_cannot_be_noted_costs_warnings_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = World(pools={P5: 1})
+    write = world.table.write
+
+    def busy(writes: Sequence[Any]) -> None:
+        if writes[0].key.pk.startswith("checkpoints#"):
+            raise RetryLater("busy")
+        write(writes)
+
+    monkeypatch.setattr(world.table, "write", busy)
+    world.submitter.submit(job("a"), ROOT)
+    world.submitter.submit(job("b"), ROOT)
+    assert world.seen("b").job.job_state == "pending"
 
 
 def test_a_damaged_record_costs_the_warning_only() -> None:

@@ -71,10 +71,6 @@ class Script:
 def read(environment: Mapping[str, str], hyperparameters: Mapping[str, str]) -> Script:
     """Read the script from a request.
 
-    Args:
-        environment: Its `Environment`.
-        hyperparameters: Its `HyperParameters`.
-
     Raises:
         AwsError: A variable is unknown or a value is invalid. A test with a misspelled one fails at once.
     """

@@ -276,7 +276,7 @@ def test_an_attempt_beside_later_sizes_is_stopped_so_late_only_if_the_job_then_s
 @pytest.mark.parametrize("wait_ms", [-1, MAX_CHECKPOINT_WAIT_MS + 1])
 def test_the_bound_has_a_limit(wait_ms: int) -> None:
     with pytest.raises(InvalidPolicy, match="wait_for_checkpoint_ms"):
-        Policy(wait_for_checkpoint_ms=120_000)
+        Policy(wait_for_checkpoint_ms=wait_ms)
 
 
 def test_a_simulation_decides_again_when_the_checkpoint_counts_as_written() -> None:

@@ -290,6 +290,11 @@ class Rule:
     #: Shown to users who break it; may be empty.
     note: str = ""
 
+    @property
+    def wants_unique_checkpoints(self) -> bool:
+        """Whether it is on what only the queue knows of a job: who else writes checkpoints where it does."""
+        return any(isinstance(each, UniqueCheckpoints) for each in self.requirements)
+
     def violations(self, job: TrainingJob) -> tuple[Violation, ...]:
         """Where a job breaks it; nowhere, if it is not for this job."""
         if not self.when.holds(job):

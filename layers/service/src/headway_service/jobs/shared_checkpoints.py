@@ -37,6 +37,21 @@ _GONE = TERMINAL | {JobState.STOPPING}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class LocationNote:
+    """The writes with which a job is known at its location.
+
+    Attributes:
+        within: a part of the transaction in which the job is accepted. It fails if another job was accepted with that
+            location meanwhile.
+        after: written once the job is accepted. Many jobs may have one location, and their transactions would fail for
+            each other; a warning is not worth that.
+    """
+
+    within: tuple[Write, ...] = ()
+    after: tuple[Write, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class SharedCheckpoints:
     """The location of a job that is submitted, and who writes there already.
 
@@ -45,12 +60,14 @@ class SharedCheckpoints:
         known: what is stored of that very location; None for nothing.
         is_damaged: whether that cannot be read, so that nothing is kept of the location.
         writers: the jobs in the queue that write there, or below or above it.
+        is_exclusive: whether a rule wants no other job to write there.
     """
 
     location: Location
     known: CheckpointsRecord | None
     is_damaged: bool
     writers: Sequence[ListedJob]
+    is_exclusive: bool
 
     def told(self, caller: Caller, access: Access) -> tuple[str, ...]:
         """These jobs in words, without the names of those whose details a caller may not see.
@@ -64,14 +81,14 @@ class SharedCheckpoints:
         )
         return tuple(dict.fromkeys(words))
 
-    def note(self, job: JobRecord, machine_ms: int) -> Sequence[Write]:
-        """The writes that keep the location of the job. They fail if another job was accepted with it meanwhile.
+    def note(self, job: JobRecord, machine_ms: int) -> LocationNote:
+        """The writes that keep the location of the job.
 
         Args:
             machine_ms: when the job is accepted.
         """
         if self.is_damaged:
-            return []
+            return LocationNote()
         same = {each.job_name for each in self.known.writers} if self.known is not None else set[str]()
         beside = tuple(
             WriterRecord(job_name=each.job_name, accepted_ms=each.accepted_time)
@@ -84,11 +101,13 @@ class SharedCheckpoints:
             beside=beside,
             expires_at=machine_ms // 1000 + KEPT_S,
         )
-        return [record.put(self.location, known=self.known)]
+        if self.is_exclusive:
+            return LocationNote(within=(record.put_after(self.location, self.known),))
+        return LocationNote(after=(record.put(self.location),))
 
 
 def find_shared(
-    table: Table, location: Location, job: str, depends_on: Iterable[DependencyRecord]
+    table: Table, location: Location, job: str, depends_on: Iterable[DependencyRecord], *, is_exclusive: bool = False
 ) -> SharedCheckpoints:
     """Look up who writes to the location of a job. It reads a bounded number of items, however long the queue is.
 
@@ -96,6 +115,7 @@ def find_shared(
         location: where the job writes its checkpoints (:func:`headway_service.checkpoints.location.checkpoints_of`).
         job: the name of the job.
         depends_on: its dependencies.
+        is_exclusive: see :class:`SharedCheckpoints`.
     """
     key = CheckpointsRecord.key(location)
     items = [
@@ -113,6 +133,7 @@ def find_shared(
         known=known,
         is_damaged=known is None and key.sk in records,
         writers=writers[:MAX_WRITERS],
+        is_exclusive=is_exclusive,
     )
 
 

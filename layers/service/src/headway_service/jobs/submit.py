@@ -37,7 +37,7 @@ from headway_service.jobs.new_job import new_job
 from headway_service.jobs.position import JobView, PositionExplainer
 from headway_service.jobs.predicted_run import predict_run
 from headway_service.jobs.same_name import differing_fields
-from headway_service.jobs.shared_checkpoints import MAX_LOCATION_BYTES, SharedCheckpoints, find_shared
+from headway_service.jobs.shared_checkpoints import MAX_LOCATION_BYTES, LocationNote, SharedCheckpoints, find_shared
 from headway_service.observability.logging import logger
 from headway_service.pools.apply_config import EffectiveConfig
 from headway_service.ports.clocks import Clocks
@@ -97,6 +97,8 @@ class PreparedJob:
     admitted: Admitted
     job: JobRecord
     writes: tuple[Write, ...]
+    #: What is written once these are.
+    after: tuple[Write, ...]
     #: Where the job writes its checkpoints; None if it writes none.
     location: Location | None
 
@@ -194,8 +196,9 @@ class Submitter:
         job = self._new_job(admitted, context, checkpoints_of=_told(shared, context))
         context.limits.require(job)
         context.limits.record(job)
-        writes = transitions.enqueue(job, admitted.request, admitted.alternatives)
-        return PreparedJob(admitted=admitted, job=job, writes=(*writes, *self._noted(shared, job)), location=location)
+        note = self._note(shared, job)
+        writes = (*transitions.enqueue(job, admitted.request, admitted.alternatives), *note.within)
+        return PreparedJob(admitted=admitted, job=job, writes=writes, after=note.after, location=location)
 
     def write(self, prepared: Sequence[PreparedJob]) -> list[SubmittedJob]:
         """Write prepared jobs in one transaction.
@@ -207,6 +210,8 @@ class Submitter:
             Conflict: there is a job of one of the names; no job was written.
         """
         self._table.write([write for each in prepared for write in each.writes])
+        for each in prepared:
+            self._write_after(each.after)
         return [self._accepted(each.job) for each in prepared]
 
     def enter(self, admitted: Admitted, context: SubmissionContext) -> SubmittedJob:
@@ -219,7 +224,9 @@ class Submitter:
         Raises:
             RequestError: see :meth:`submit`.
         """
-        busy = RetryLater(f"a job that `{admitted.name}` depends on keeps changing; try again in a moment")
+        busy = RetryLater(
+            f"a job that `{admitted.name}` depends on keeps changing, or others take its location; try again in a moment"
+        )
         return retry_on_conflict(lambda: self._enqueue(admitted, context), otherwise=busy)
 
     def _enqueue(self, admitted: Admitted, context: SubmissionContext) -> SubmittedJob:
@@ -238,7 +245,8 @@ class Submitter:
             job = entry.job
             if job.ending is None:
                 context.limits.require(job)
-            self._table.write([*entry.writes, *(self._noted(shared, job) if job.ending is None else [])])
+            note = self._note(shared if job.ending is None else None, job)
+            self._table.write([*entry.writes, *note.within])
         except (QueueFull, InvalidRequest, ImpossibleDemand, NotAllowed, RuleViolation, Conflict):
             # A repeated call gets the same answer, even if its job was the last that fitted, its plan has ended, or a
             # job that it depends on has ended otherwise.
@@ -246,6 +254,7 @@ class Submitter:
             if known is None:
                 raise
             return self._known(known, admitted, context)
+        self._write_after(note.after)
         context.limits.record(job)
         return self._accepted(job)
 
@@ -279,13 +288,23 @@ class Submitter:
         location = location_of(admitted)
         if location is None:
             return None
-        shared = find_shared(self._table, location, admitted.name, admitted.depends_on)
-        if told := _told(shared, context):
-            _require_allowed(admitted, told, context.configuration)
+        is_exclusive = bool(_broken(admitted, ("another job",), context.configuration))
+        shared = find_shared(self._table, location, admitted.name, admitted.depends_on, is_exclusive=is_exclusive)
+        if is_exclusive and (told := _told(shared, context)):
+            fields = _broken(admitted, told, context.configuration)
+            raise RuleViolation(f"{fields[0].field} {fields[0].message}", fields)
         return shared
 
-    def _noted(self, shared: SharedCheckpoints | None, job: JobRecord) -> Sequence[Write]:
-        return [] if shared is None else shared.note(job, self._clocks.machine_ms())
+    def _note(self, shared: SharedCheckpoints | None, job: JobRecord) -> LocationNote:
+        return LocationNote() if shared is None else shared.note(job, self._clocks.machine_ms())
+
+    def _write_after(self, writes: Sequence[Write]) -> None:
+        """Write what is of use to others, of a job that is accepted, whether this can be written or not."""
+        try:
+            if writes:
+                self._table.write(writes)
+        except RetryLater:
+            logger.warning("the location of a job is not known to others", exc_info=True)
 
     def _accepted(self, job: JobRecord) -> SubmittedJob:
         logger.info("accepted", extra={"job": job.job_name, "priority": job.priority, "demand": job.demand})
@@ -373,16 +392,15 @@ def _told(shared: SharedCheckpoints | None, context: SubmissionContext) -> tuple
     return () if shared is None else shared.told(context.caller, context.configuration.access_rules())
 
 
-def _require_allowed(admitted: Admitted, checkpoints_of: tuple[str, ...], configuration: Configuration) -> None:
-    """Refuse a job that writes its checkpoints where others do, if rules forbid it.
+def _broken(admitted: Admitted, checkpoints_of: tuple[str, ...], configuration: Configuration) -> list[FieldError]:
+    """What rules forbid of a job that writes its checkpoints where others do: it keeps all other rules.
 
-    Raises:
-        RuleViolation: they do.
+    Args:
+        checkpoints_of: these others, in words.
     """
+    rules = [rule for rule in configuration.job_rules() if rule.wants_unique_checkpoints]
+    if not rules:
+        return []
     request = TrainingRequest.parse(json.loads(admitted.request))
     job = job_for_rules(request.raw, request.tags, configuration, admitted.terms.team, checkpoints_of)
-    # It keeps all rules but those on what only the table knows.
-    broken = violations(configuration.job_rules(), job)
-    if broken:
-        fields = [FieldError(field=each.field, message=each.message) for each in broken]
-        raise RuleViolation(f"{fields[0].field} {fields[0].message}", fields)
+    return [FieldError(field=each.field, message=each.message) for each in violations(rules, job)]

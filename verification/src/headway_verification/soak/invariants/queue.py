@@ -11,6 +11,7 @@ from collections.abc import Collection, Mapping
 from functools import lru_cache
 from typing import Any
 
+from headway.lifecycle import TERMINAL, JobState
 from headway.pool_names import SERVERLESS, on_demand_pool
 from headway.sweeps import Sweep
 from headway.vectors import total
@@ -142,6 +143,7 @@ class Invariants:
         self._checkpoints.check(attempts, round(now_s * 1000))
         self._check_training_jobs(attempts, rogues, now_s)
         self._check_jobs(jobs, attempts, accepted)
+        self._check_locations(jobs)
         self._check_preemptions(jobs, attempts)
         self._check_policy_actions(jobs, now_s)
         self._check_queue_entries(jobs, lines)
@@ -300,6 +302,17 @@ class Invariants:
                 state != "completed" or (reused_from(job) or name) in self._trained,
                 f"{name} is completed, but no attempt completed",
             )
+
+    def _check_locations(self, jobs: _Items) -> None:
+        """No two jobs in the queue write their checkpoints to one location, if a rule wants that."""
+        item = self._table.get(Key("config", "config"))
+        rules = json.loads(item["document"]).get("rules", {}) if item else {}
+        if not any(rule["require"].get("uniqueCheckpoints") for rule in rules.values()):
+            return
+        live = [name for name, job in jobs.items() if job["jobState"] not in {*TERMINAL, JobState.STOPPING}]
+        locations = Counter(self._request_of(name).get("CheckpointConfig", {}).get("S3Uri") for name in live)
+        shared = [uri for uri, count in locations.items() if uri is not None and count > 1]
+        require(not shared, f"several jobs have their checkpoints at {shared}")
 
     def _request_of(self, job: str) -> Mapping[str, Any]:
         """Return the request of a job; of a member of an array with the hyperparameters in which it differs."""

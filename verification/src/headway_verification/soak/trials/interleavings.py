@@ -464,6 +464,12 @@ INTERLEAVINGS: dict[str, Interleaving] = {
     "a tick that passes a priority on, and the stop of the array": _interleaving(
         "the members of an array get its priority", ask("DELETE", "/jobs/s")
     ),
+    "two submissions that want one location for themselves": _interleaving(
+        "a job is submitted that has its checkpoints for itself", submit("k", checkpoints="run")
+    ),
+    "two submissions that want the location of a stopped job for themselves": _interleaving(
+        "a job is submitted to where a stopped one had its checkpoints", submit("k", checkpoints="run")
+    ),
     "two submissions of one name": _interleaving("a job is submitted", submit("j", (P5, 2)), tick),
     "a start and a stop": _interleaving("jobs start", ask("DELETE", "/jobs/b"), tick),
     "a start and another priority": _interleaving("jobs start", ask("PATCH", "/jobs/b", {"priority": 7}), tick),

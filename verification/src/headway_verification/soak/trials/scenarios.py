@@ -225,8 +225,17 @@ _COMPARED: dict[str, Any] = {"reuse": True, "reuseUnpinned": True}
 ONE_IDLE = (submit("low", run_s=5000), tick, wait(300), deliver_events, submit("wide", (P5, 2)))
 """One of two instances is used, and a job waits for both."""
 
+_ALONE = {"alone": {"require": {"uniqueCheckpoints": True}}}
+
 SITUATIONS: dict[str, Scenario] = {
     "a job is submitted": Scenario(prepare=run_steps(), begin=submit("j", (P5, 1), (G5, 1))),
+    "a job is submitted that has its checkpoints for itself": Scenario(
+        prepare=run_steps(configure(POOLS, rules=_ALONE)), begin=submit("j", checkpoints="run")
+    ),
+    "a job is submitted to where a stopped one had its checkpoints": Scenario(
+        prepare=run_steps(configure(POOLS, rules=_ALONE), submit("a", checkpoints="run"), ask("DELETE", "/jobs/a")),
+        begin=submit("j", checkpoints="run"),
+    ),
     "jobs are submitted in a batch": Scenario(prepare=run_steps(), begin=submit_batch("a", "b", "c")),
     "jobs are submitted in a batch, of which one is there": Scenario(
         prepare=run_steps(submit("b")), begin=submit_batch("a", "b", "c")

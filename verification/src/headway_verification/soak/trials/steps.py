@@ -199,6 +199,7 @@ def submit(
     outcome: str = "complete",
     run_s: int = 30,
     max_runtime_s: int = 86_400,
+    checkpoints: str = "",
 ) -> Begin:
     """Submit a job.
 
@@ -209,10 +210,13 @@ def submit(
         outcome: the outcome of its training.
         run_s: its run time, s.
         max_runtime_s: its MaxRuntimeInSeconds.
+        checkpoints: the folder of its checkpoints; empty for none.
     """
     tags = {"priority": str(priority), **({"team": team} if team else {})}
     request = training_request(name, demand or [(P5, 1)], run_s=run_s, outcome=outcome, tags=tags)
     request["StoppingCondition"]["MaxRuntimeInSeconds"] = max_runtime_s
+    if checkpoints:
+        request["CheckpointConfig"] = {"S3Uri": f"s3://jobs/{checkpoints}"}
 
     return lambda queue: queue.submit(request)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from headway_service.ports.objects import Location
 from headway_service.ports.table import Absent, Equals, Key, Put
 from headway_service.store.records.base import Record
@@ -36,12 +38,15 @@ class CheckpointsRecord(WriterRecord):
         """The job, and those beside it."""
         return (WriterRecord(job_name=self.job_name, accepted_ms=self.accepted_ms), *self.beside)
 
-    def put(self, location: Location, *, known: CheckpointsRecord | None) -> Put:
+    def put(self, location: Location) -> Put:
+        """The write that stores it."""
+        key = self.key(location)
+        return Put(item={"pk": key.pk, "sk": key.sk, **self.fields()})
+
+    def put_after(self, location: Location, known: CheckpointsRecord | None) -> Put:
         """The write that stores it, on condition that no other job was accepted with that location meanwhile.
 
         Args:
             known: what is stored there; None for nothing.
         """
-        key = self.key(location)
-        requires = Absent() if known is None else Equals("jobName", known.job_name)
-        return Put(item={"pk": key.pk, "sk": key.sk, **self.fields()}, requires=requires)
+        return replace(self.put(location), requires=Absent() if known is None else Equals("jobName", known.job_name))
