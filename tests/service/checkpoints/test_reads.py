@@ -9,6 +9,7 @@ from unittest import mock
 
 import pytest
 
+from headway.durations import in_words
 from headway_service.checkpoints import reads
 from headway_service.checkpoints.reads import MAX_ATTEMPTS, MAX_READS_MS, CheckpointReads
 from headway_service.errors import Conflict, RetryLater
@@ -322,7 +323,7 @@ def test_the_reason_of_the_preemption_says_when_the_checkpoint_was_written() -> 
     world.submit("urgent", 9, ResourceConfig=on(1))
     world.tick()
     reason = world.seen("a").job.reason
-    assert reason.message.endswith(f"; its last checkpoint was written {AFTER_S + 1} s before")
+    assert reason.message.endswith(f"; its last checkpoint was written {in_words((AFTER_S + 1) * 1000)} before")
 
 
 @pytest.mark.parametrize(

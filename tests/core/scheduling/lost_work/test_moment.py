@@ -465,3 +465,17 @@ def test_a_start_is_not_told_by_the_limit_of_an_attempt_that_a_preemption_ahead_
     plan = schedule(snapshot(*running, *waiting, size=6, policy=policy))
     told = {wait.job: wait.start_by_ms for wait in plan.waits}
     assert told == {"wide": NOW_MS + 120_000, "behind": None}
+
+
+def test_no_job_of_lower_rank_starts_that_a_preemption_which_waits_would_have_to_stop_as_well() -> None:
+    began_ms = NOW_MS - 1000
+    running = (
+        held("low0", 0, since=began_ms),
+        held("low1", 0, since=began_ms),
+        held("high", 5, count=3, since=began_ms),
+    )
+    waiting = (job("wide", 1, count=2, entered=NOW_MS), job("small", 0, entered=NOW_MS))
+    policy = Policy(reserved_heads=2, min_run_time_ms=90_000, wait_for_checkpoint_ms=120_000)
+    plan = schedule(snapshot(*running, *waiting, size=6, policy=policy))
+    assert not plan.actions
+    assert code_of(plan, "small") == "WouldDelay"

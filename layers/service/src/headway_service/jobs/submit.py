@@ -225,7 +225,7 @@ class Submitter:
             RequestError: see :meth:`submit`.
         """
         busy = RetryLater(
-            f"a job that `{admitted.name}` depends on keeps changing, or others take its location; try again in a moment"
+            f"a job that `{admitted.name}` depends on keeps changing, or others take its location: try again soon"
         )
         return retry_on_conflict(lambda: self._enqueue(admitted, context), otherwise=busy)
 

@@ -10,7 +10,7 @@ from headway.scheduling.allocation_index import AllocationIndex
 from headway.scheduling.backfill.claims import CapacityChange, Claim, FoundStart, ReservedStart, reserve_start
 from headway.scheduling.backfill.size_changes import SizeChanges
 from headway.scheduling.comparisons import Comparisons
-from headway.vectors import overlap, positive, total
+from headway.vectors import minus, overlap, positive, total
 
 Combination = tuple[str, ...]
 """Pools, or team limits, that a job needs together, in order of their names."""
@@ -251,15 +251,16 @@ class ReservedStarts:
             preemptible_from_ms: from when on an attempt may be preempted for the job.
         """
         assert start.start_ms is not None  # noqa: S101 - called for known starts only
-        if start.lacking and not victims:
-            self._unchosen[start.job.name] = preemptible_from_ms
-            return
         chosen = {victim.attempt for victim in victims}
         unneeded = total(
             self._index.charged(each)
             for each in self._live(start.need)
             if each.attempt not in chosen and self._is_victim_at(each, start.start_ms, preemptible_from_ms)
         )
+        if start.lacking and not victims:
+            self._unchosen[start.job.name] = preemptible_from_ms
+            # Some of these will be needed, whichever they are.
+            unneeded = positive(minus(unneeded, start.lacking))
         self._expected_stops |= {victim.attempt: start.start_ms for victim in victims}
         start.slack = {pool: count - unneeded.get(pool, 0) for pool, count in start.slack.items()}
 
