@@ -12,9 +12,10 @@ import pytest
 from headway_service.admission.submission import Submission
 from headway_service.errors import RequestError, RetryLater, RuleViolation
 from headway_service.jobs import shared_checkpoints
-from headway_service.jobs.shared_checkpoints import MAX_LOCATION_BYTES, MAX_WRITERS, find_shared
+from headway_service.jobs.shared_checkpoints import MAX_LOCATION_BYTES, MAX_LOCATIONS, MAX_WRITERS, find_shared
 from headway_service.jobs.submit_batch import Accepted
 from headway_service.ports.objects import Location
+from headway_service.ports.table import Key
 from headway_service.store.records.checkpoints import CheckpointsRecord
 from headway_service.store.repository import MAX_TRIES
 from headway_service.testing.memory_table import MemoryTable
@@ -189,6 +190,38 @@ def test_a_location_that_cannot_be_noted_costs_warnings_only(monkeypatch: pytest
     world.submitter.submit(job("a"), ROOT)
     world.submitter.submit(job("b"), ROOT)
     assert world.seen("b").job.job_state == "pending"
+
+
+def test_a_job_is_known_at_its_location_after_one_that_waited_for_it_was_stopped() -> None:
+    world = with_rule()
+    world.submitter.submit(job("a"), ROOT)
+    world.tick()
+    world.submitter.submit(Submission(request=job("b"), depends_on=[{"job": "a"}]), ROOT)
+    world.commands.stop("b", ROOT)
+    with pytest.raises(RuleViolation, match="checkpoints of `a`"):
+        world.submitter.submit(job("c"), ROOT)
+
+
+def test_of_two_jobs_of_one_name_the_later_one_is_known() -> None:
+    world = with_rule()
+    world.submitter.submit(job("a", "s3://b/x"), ROOT)
+    world.commands.stop("a", ROOT)
+    assert isinstance(world.table, MemoryTable)
+    world.table._store(Key("job#a", "job"), None)
+    world.now_s += 60
+    world.submitter.submit(job("a", "s3://b/x/y"), ROOT)
+    with pytest.raises(RuleViolation, match="checkpoints of `a`"):
+        world.submitter.submit(job("c", "s3://b/x/y"), ROOT)
+
+
+def test_a_rule_looks_further_than_a_warning() -> None:
+    world = with_rule()
+    for number in range(MAX_LOCATIONS + 1):
+        world.submitter.submit(job(f"old{number}", f"s3://b/p/{number:02}"), ROOT)
+        world.commands.stop(f"old{number}", ROOT)
+    world.submitter.submit(job("live", "s3://b/p/z"), ROOT)
+    with pytest.raises(RuleViolation, match="checkpoints of `live`"):
+        world.submitter.submit(job("new", "s3://b/p"), ROOT)
 
 
 def test_a_damaged_record_costs_the_warning_only() -> None:

@@ -21,7 +21,11 @@ from headway_service.store.records.listed_job import ListedJob
 from headway_service.store.repository import find_job_items
 
 MAX_LOCATIONS = 20
-"""Locations that are looked at for a submission below its own, and as many above it."""
+"""Locations that are looked at for a submission below its own, and as many above it. Those of jobs that have ended
+count, for as long as they are kept."""
+
+MAX_LOCATIONS_OF_RULE = 200
+"""Locations below its own that are looked at for a submission that a rule wants to have its location for itself."""
 
 MAX_WRITERS = 10
 """Jobs that a warning names, and that are kept of one location."""
@@ -59,13 +63,15 @@ class SharedCheckpoints:
         location: where the job writes its checkpoints.
         known: what is stored of that very location; None for nothing.
         is_damaged: whether that cannot be read, so that nothing is kept of the location.
-        writers: the jobs in the queue that write there, or below or above it.
+        beside: the jobs in the queue that write to that very location.
+        writers: those that write there, or below or above it, and that the job does not wait for.
         is_exclusive: whether a rule wants no other job to write there.
     """
 
     location: Location
     known: CheckpointsRecord | None
     is_damaged: bool
+    beside: Sequence[ListedJob]
     writers: Sequence[ListedJob]
     is_exclusive: bool
 
@@ -89,16 +95,10 @@ class SharedCheckpoints:
         """
         if self.is_damaged:
             return LocationNote()
-        same = {each.job_name for each in self.known.writers} if self.known is not None else set[str]()
-        beside = tuple(
-            WriterRecord(job_name=each.job_name, accepted_ms=each.accepted_time)
-            for each in self.writers
-            if each.job_name in same
-        )
         record = CheckpointsRecord(
             job_name=job.job_name,
             accepted_ms=job.accepted_time,
-            beside=beside,
+            beside=tuple(WriterRecord(job_name=each.job_name, accepted_ms=each.accepted_time) for each in self.beside),
             expires_at=machine_ms // 1000 + KEPT_S,
         )
         if self.is_exclusive:
@@ -119,19 +119,24 @@ def find_shared(
     """
     key = CheckpointsRecord.key(location)
     items = [
-        *table.query(key.pk, prefix=key.sk, limit=MAX_LOCATIONS),
+        *table.query(key.pk, prefix=key.sk, limit=MAX_LOCATIONS_OF_RULE if is_exclusive else MAX_LOCATIONS),
         *table.get_all(_above(location)),
     ]
     records = {item["sk"]: _parsed(item) for item in items}
-    noted = {each.job_name: each.accepted_ms for record in records.values() if record for each in record.writers}
+    noted: dict[str, int] = {}
+    for each in (writer for record in records.values() if record for writer in record.writers):
+        # Of two jobs of one name the later one may be in the queue.
+        noted[each.job_name] = max(each.accepted_ms, noted.get(each.job_name, 0))
     live = _in_queue(table, noted)
     before = _awaited([each.job_name for each in depends_on], live)
     writers = [each for name, each in live.items() if name != job and name not in before]
     known = records.get(key.sk)
+    same = [each.job_name for each in known.writers if each.job_name != job] if known is not None else []
     return SharedCheckpoints(
         location=location,
         known=known,
         is_damaged=known is None and key.sk in records,
+        beside=[live[name] for name in same if name in live][:MAX_WRITERS],
         writers=writers[:MAX_WRITERS],
         is_exclusive=is_exclusive,
     )
