@@ -103,9 +103,9 @@ def test_a_quota_refuses_one_job_and_the_others_go_on(
 ):
     queue.api.put_config({"pools": {refusal.POOL: {"size": refusal.SIZE}}}, force=True)
     refusal.play(stage.Stage(sb, {refusal.POOL: refusal.SIZE}), tags={})
-    told = capsys.readouterr().out
     # Sentences are folded at the width of a terminal.
-    assert re.search(r" Why its last \d+ launches in a row on 4 ml\.g5\.xlarge got no instances: ", " ".join(told.split()))
+    told = " ".join(capsys.readouterr().out.split())
+    assert re.search(r" Why its last \d+ launches in a row on 4 ml\.g5\.xlarge got no instances: ", told)
     assert "✓ small completed, next completed" in told
 
 
