@@ -403,6 +403,9 @@ class FakeSandbox:
     class WrongUsage(SandboxError):
         pass
 
+    class NotRunning(SandboxError):
+        pass
+
     class InvalidInput(Exception):
         pass
 

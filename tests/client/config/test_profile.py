@@ -301,7 +301,9 @@ def test_a_sandbox_of_another_user_is_never_used(tmp_path: Path, monkeypatch: py
     path = write_state(tmp_path)
     monkeypatch.setattr(os, "geteuid", lambda: tmp_path.stat().st_uid + 1)
 
-    with pytest.raises(UsageError, match="The endpoint of the queue is not configured"):
+    with pytest.raises(
+        UsageError, match=r"The endpoint of the queue is not configured\..* or run `headway sandbox up` to"
+    ):
         resolve(folder=tmp_path)
     with pytest.raises(ProfileError, match=r"belongs to another user.*headway sandbox up") as caught:
         resolve(folder=tmp_path, profile="sandbox")

@@ -136,13 +136,16 @@ def _network(endpoint: str) -> Iterator[Finding]:
 
 
 def _addresses(host: str, addresses: list[str]) -> Finding:
-    listed = ", ".join(addresses)
-    if all(ipaddress.ip_address(address.partition("%")[0]).is_private for address in addresses):
-        return Finding(check="name", result="ok", message=f"{host} is {listed}: private, through a VPC or VPN")
+    shown = host if addresses == [host] else f"{host} is {', '.join(addresses)}"
+    parsed = [ipaddress.ip_address(address.partition("%")[0]) for address in addresses]
+    if all(address.is_loopback for address in parsed):
+        return Finding(check="name", result="ok", message=f"{shown}: this machine")
+    if all(address.is_private for address in parsed):
+        return Finding(check="name", result="ok", message=f"{shown}: private, through a VPC or VPN")
     return Finding(
         check="name",
         result="note",
-        message=f"{host} is {listed}: public, where a private API does not respond",
+        message=f"{shown}: public, where a private API does not respond",
         remedy=f"If calls are refused: {_PRIVATE_API} Enable the endpoint's private DNS, or use its own name.",
     )
 

@@ -330,7 +330,7 @@ def _no_endpoint(chosen: Profile) -> str:
     return (
         "The endpoint of the queue is not configured. Run `export HEADWAY_ENDPOINT=https://HOST/v1` (the stack's "
         f'output), or put it into {DEFAULT_FILE}: [profiles.prod] endpoint = "https://HOST/v1" and, above it, '
-        'default = "prod"; or run `headway sandbox up` in a checkout of Headway to try it on this machine.'
+        'default = "prod"; or run `headway sandbox up` to try it on this machine.'
     )
 
 

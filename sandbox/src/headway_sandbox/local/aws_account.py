@@ -26,14 +26,19 @@ _DATA = [
     },
 ]
 _ROLE_POLICY = {"Version": "2012-10-17", "Statement": _DATA}
-# What users need besides the queue: their data, and what `headway logs` and the board read.
-_USER_POLICY = {
+# What users need besides the queue: their data, and what `headway logs`, `headway advise` and the board read.
+_USER_POLICY: dict[str, Any] = {
     "Version": "2012-10-17",
     "Statement": [
         *_DATA,
         {
             "Effect": "Allow",
-            "Action": ["logs:DescribeLogStreams", "logs:GetLogEvents", "cloudwatch:GetMetricData"],
+            "Action": [
+                "logs:DescribeLogStreams",
+                "logs:GetLogEvents",
+                "cloudwatch:GetMetricData",
+                "sagemaker:DescribeTrainingJob",
+            ],
             "Resource": "*",
         },
     ],

@@ -47,7 +47,7 @@ def test_without_problems_each_line_is_ok(run: Run, server: ContractServer):
         )
     ]  # fmt: skip
     assert f"{server.endpoint} (from HEADWAY_ENDPOINT), region eu-west-1" in out
-    assert "127.0.0.1: private" in out
+    assert "127.0.0.1: this machine" in out
     assert "AKID…MPLE from env" in out
     assert "AWS knows you as arn:aws:iam::123456789012:user/ada" in out
     assert f"headway {__version__}, API 1" in out
@@ -96,11 +96,17 @@ def test_an_unresolved_host_name_is_reported_with_its_requirements(run: Run, mon
 
 
 @pytest.mark.parametrize(
-    ("address", "result"),
-    [("10.0.1.2", "ok"), ("fd00::1", "ok"), ("52.94.1.1", "note"), ("127.0.0.1", "ok")],
+    ("address", "result", "where"),
+    [
+        ("10.0.1.2", "ok", "private"),
+        ("fd00::1", "ok", "private"),
+        ("52.94.1.1", "note", "public"),
+        ("127.0.0.1", "ok", "this machine"),
+        ("::1", "ok", "this machine"),
+    ],
 )
 def test_the_report_says_whether_the_host_name_is_private(
-    run: Run, monkeypatch: pytest.MonkeyPatch, address: str, result: str
+    run: Run, monkeypatch: pytest.MonkeyPatch, address: str, result: str, where: str
 ):
     def refuse(*_: Any, **__: Any) -> Any:
         raise TimeoutError("timed out")
@@ -111,6 +117,7 @@ def test_the_report_says_whether_the_host_name_is_private(
     code, found = findings(run, "--endpoint", "https://abc.execute-api.eu-west-1.amazonaws.com/v1")
 
     assert (code, found["name"]["result"], found["route"]["result"]) == (6, result, "problem")
+    assert f".amazonaws.com is {address}: {where}" in found["name"]["message"]
     assert "security group has to allow port 443" in found["route"]["remedy"]
 
 

@@ -46,6 +46,9 @@ class FakeSandbox:
     class PortInUse(WrongUsage):
         pass
 
+    class NotRunning(SandboxError):
+        pass
+
     def __init__(self) -> None:
         self.calls: list[tuple[str, dict[str, Any]]] = []
         self.error: Exception | None = None
@@ -125,6 +128,11 @@ def test_the_variables_of_another_user_are_printed_for_a_shell(run: Run, fake: F
     assert "export SAGEMAKER_USER_CONFIG_OVERRIDE='a folder/sagemaker.yaml'" in out
     assert json.loads(run("sandbox", "user", "ada", "-o", "json")[1]) == fake.info.exports()
     assert fake.calls[-1] == ("user", {"user": "ada", "policy": "UserPolicy"})
+
+
+def test_a_user_without_a_running_sandbox_is_not_reachable(run: Run, fake: FakeSandbox):
+    fake.error = FakeSandbox.NotRunning("No sandbox with a queue runs here.")
+    assert run("sandbox", "user", "ada") == (6, "", "headway: No sandbox with a queue runs here.\n")
 
 
 def test_the_policies_of_users_are_those_of_the_template():
@@ -262,6 +270,7 @@ def test_what_scripts_cannot_run_with_is_wrong_usage(
 
 def test_the_real_sandbox_package_has_what_the_commands_need():
     assert issubclass(sandbox.load("errors").SetupMissing, sandbox.load("errors").SandboxError)
-    assert issubclass(sandbox.load("errors").WrongUsage, sandbox.load("errors").SandboxError)
+    for name in ("WrongUsage", "NotRunning"):
+        assert issubclass(getattr(sandbox.load("errors"), name), sandbox.load("errors").SandboxError)
     for name in ("up", "down", "status", "user", "reset"):
         assert callable(getattr(sandbox.load("local.manager"), name))

@@ -15,7 +15,7 @@ from headway_client.cli.confirmation import confirm, yes_option
 from headway_client.cli.context import show_document
 from headway_client.cli.exit_codes import EXIT_NOT_REACHABLE, EXIT_OK
 from headway_client.cli.interruption import UNCHANGED
-from headway_client.errors import ClientError, UsageError
+from headway_client.errors import ClientError, NotReachableError, UsageError
 from headway_client.install_hint import install_command
 from headway_client.text import to_stderr
 
@@ -222,5 +222,7 @@ def sandbox_errors() -> Iterator[None]:
         raise UsageError(str(error), code="NoSandbox") from error
     except errors.WrongUsage as error:
         raise UsageError(str(error), code=type(error).__name__) from error
+    except errors.NotRunning as error:
+        raise NotReachableError(str(error), code=type(error).__name__) from error
     except errors.SandboxError as error:
         raise ClientError(str(error), code=type(error).__name__) from error
