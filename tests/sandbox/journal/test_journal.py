@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headway_sandbox.errors import JournalDamaged, JournalError, JournalFull, JournalInUse, JournalOfOtherVersion
-from headway_sandbox.journal.journal import Journal
+from headway_sandbox.journal.journal import Journal, is_open
 
 WRITER = """
 import sys
@@ -245,6 +245,21 @@ def test_a_journal_is_open_in_one_process(path: Path):
         Journal(path)
     first.close()
     Journal(path)
+
+
+def test_whether_a_process_has_a_journal_open_is_known_without_opening_it(path: Path):
+    assert not is_open(path)
+    with subprocess.Popen([sys.executable, "-c", WRITER, str(path)], stdout=subprocess.PIPE, text=True) as writer:
+        assert writer.stdout is not None
+        assert writer.stdout.readline() == "open\n"
+        writer.send_signal(signal.SIGSTOP)
+        assert is_open(path)
+        writer.kill()
+    assert not is_open(path)
+    Journal(path).close()
+    assert not is_open(path)
+    path.write_text("not a database")
+    assert not is_open(path)
 
 
 @pytest.mark.parametrize(

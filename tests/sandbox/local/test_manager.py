@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
 import re
+import shutil
+import signal
 import socket
 import subprocess
-from collections.abc import Callable, Mapping
+import sys
+from collections.abc import Callable, Iterator, Mapping
 from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
@@ -109,6 +113,18 @@ def _has_sandbox(folder: Path) -> Path:
     return write_sandbox(folder, {}, key="k", secret="s").parent
 
 
+def _has_state(folder: Path) -> Path:
+    return write_sandbox(folder, {"port": 4566, "pid": 42}, key="k", secret="s").parent
+
+
+def _info(key: Administrator, *, port: int, pid: int) -> SandboxInfo:
+    return SandboxInfo(
+        endpoint=f"http://127.0.0.1:{port}/v1", aws_endpoint=f"http://127.0.0.1:{port}", port=port, pid=pid,
+        region="r", account="123456789012", access_key=key.access_key, secret_key=key.secret_key, role_arn="",
+        bucket="", speed=1.0, stack="s",
+    )  # fmt: skip
+
+
 def test_a_new_sandbox_has_its_state_in_the_checkout(checkout: Path) -> None:
     assert manager.default_state_dir() == checkout / ".sandbox"
 
@@ -139,9 +155,117 @@ def test_a_sandbox_of_another_user_in_a_folder_above_is_ignored(
 def test_a_reset_removes_the_state_even_if_it_cannot_be_saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     stopped: list[dict[str, bool]] = []
     monkeypatch.setattr(manager, "stop", lambda _folder, **options: stopped.append(options))
-    folder = _has_sandbox(tmp_path)
-    manager.reset(state_dir=folder)
+    folder = _has_state(tmp_path)
+    assert manager.reset(state_dir=folder)
     assert (stopped, folder.exists()) == ([{"keeps_state": False}], False)
+
+
+def test_a_reset_leaves_a_folder_that_no_sandbox_made(tmp_path: Path) -> None:
+    folder = _has_sandbox(tmp_path)
+    assert not manager.reset(state_dir=folder)
+    assert (folder / "sandbox.json").read_text() == "{}"
+    assert not manager.has_state(state_dir=tmp_path)
+
+
+@pytest.mark.parametrize("is_link", [True, False], ids=["a link", "not writable"])
+def test_a_state_that_cannot_be_removed_is_named_before_the_sandbox_is_stopped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, is_link: bool
+) -> None:
+    monkeypatch.setattr(manager, "stop", lambda *_arguments, **_options: pytest.fail("the sandbox was stopped"))
+    folder = _has_state(tmp_path)
+    if is_link:
+        folder = tmp_path / "link"
+        folder.symlink_to(tmp_path / ".sandbox")
+    else:
+        monkeypatch.setattr(os, "access", lambda path, _mode: path != tmp_path)
+    reason = "is a link to" if is_link else f"you may not write to {tmp_path}:"
+    with pytest.raises(StateDirUnusable, match=f"{re.escape(str(folder))} .*{re.escape(reason)}.* nothing was changed"):
+        manager.reset(state_dir=folder)
+    assert manager.has_state(state_dir=folder)
+
+
+def test_a_state_that_is_removed_in_part_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = _has_state(tmp_path)
+
+    def refuse(path: Path) -> None:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path / "s3"))
+
+    monkeypatch.setattr(shutil, "rmtree", refuse)
+    with pytest.raises(StateDirUnusable, match=re.escape(f"{folder / 's3'} cannot be removed (Permission denied)")):
+        manager.reset(state_dir=folder)
+
+
+def test_a_start_that_waits_for_a_reset_begins_with_an_empty_state(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = _has_state(tmp_path)
+    lock = fcntl.flock
+
+    def lock_after_a_reset(file: int, operation: int) -> None:
+        lock(file, operation)
+        monkeypatch.setattr(fcntl, "flock", lock)
+        shutil.rmtree(folder)
+
+    monkeypatch.setattr(fcntl, "flock", lock_after_a_reset)
+    start_without_server(folder, monkeypatch)
+    assert (folder / "lock").exists()
+    assert not (folder / "sandbox.json").exists()
+
+
+_SERVER = """
+import sys, time
+from pathlib import Path
+from headway_sandbox.journal.journal import FILE, Journal
+
+journal = Journal(Path(sys.argv[sys.argv.index("--state-dir") + 1]) / FILE)
+print("open", flush=True)
+time.sleep(600)
+"""
+
+
+@pytest.fixture
+def silent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Path, subprocess.Popen[str]]]:
+    """A state directory, and its server, which does not respond."""
+    folder = tmp_path / ".sandbox"
+    folder.mkdir()
+    key = administrator.find_or_make(folder)
+    command = [sys.executable, "-c", _SERVER, "serve", "--port", "1", "--state-dir", str(folder), "--region", "r"]
+    monkeypatch.setattr(admin_client, "health", lambda *_arguments: None)
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+        try:
+            assert server.stdout is not None
+            assert server.stdout.readline() == "open\n"
+            manager._write(folder, _info(key, port=1, pid=server.pid))
+            yield folder, server
+        finally:
+            server.kill()
+
+
+def test_a_reset_kills_a_server_that_does_not_respond(silent: tuple[Path, subprocess.Popen[str]]) -> None:
+    folder, server = silent
+    server.send_signal(signal.SIGSTOP)
+    assert manager.reset(state_dir=folder)
+    assert not folder.exists()
+    with pytest.raises(ProcessLookupError):
+        os.kill(server.pid, 0)
+
+
+def test_a_server_that_does_not_respond_is_not_taken_for_one_that_has_stopped(
+    silent: tuple[Path, subprocess.Popen[str]],
+) -> None:
+    folder, server = silent
+    with pytest.raises(StopFailed, match=f"runs, but does not respond.*`kill -9 {server.pid}`"):
+        manager.stop(folder)
+    assert server.poll() is None
+
+
+def test_a_process_that_is_not_the_server_is_not_killed(silent: tuple[Path, subprocess.Popen[str]]) -> None:
+    folder, _ = silent
+    key = administrator.find_or_make(folder)
+    manager._write(folder, _info(key, port=1, pid=os.getpid()))
+    with pytest.raises(StopFailed, match="end its process: jobs"):
+        manager.reset(state_dir=folder)
+    assert manager.has_state(state_dir=folder)
 
 
 def test_a_user_needs_a_running_sandbox(tmp_path: Path) -> None:
@@ -190,11 +314,7 @@ def test_a_sandbox_that_cannot_save_its_state_is_not_stopped(tmp_path: Path, mon
 @pytest.mark.parametrize("umask", [0o000, 0o002, 0o077])
 def test_nobody_else_can_read_or_change_the_state_whatever_the_umask(tmp_path: Path, umask: int) -> None:
     key = administrator.find_or_make(tmp_path)
-    info = SandboxInfo(
-        endpoint="http://127.0.0.1:4566/v1", aws_endpoint="http://127.0.0.1:4566", port=4566, pid=42, region="r",
-        account="123456789012", access_key=key.access_key, secret_key=key.secret_key, role_arn="", bucket="",
-        speed=1.0, stack="s",
-    )  # fmt: skip
+    info = _info(key, port=4566, pid=42)
     before = os.umask(umask)
     try:
         (tmp_path / "sandbox.json.tmp").write_text("left by a start that was killed")

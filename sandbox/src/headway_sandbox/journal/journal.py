@@ -11,13 +11,15 @@ import json
 import shutil
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from threading import Lock
 from typing import Any
 
 from headway_sandbox.errors import JournalDamaged, JournalFull, JournalInUse, JournalOfOtherVersion
 
+FILE = "journal.db"
+"""Name of the database in the state directory."""
 VERSION = 1
 """Version of the database's schema."""
 
@@ -28,6 +30,9 @@ _SERVER, _STATE, _RUNNING, _STOPPED = "server", "state", "running", "stopped"
 _REMOVED = object()
 _LEAST_FREE_BYTES = 2**24
 """What a disk has to have for a call of the queue: room for a few changes, and for the files of a function."""
+
+_PRIMARY = 0xFF
+"""An extended code of SQLite has the primary one in its lowest byte."""
 
 Document = Any
 """A JSON value. It is serialized by the commit, so a later change of a mutable one is committed, too."""
@@ -207,7 +212,7 @@ class Journal:
             # The message of an error, which names what is damaged.
             raise self._damaged(error) from error
         except sqlite3.DatabaseError as error:
-            code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+            code = getattr(error, "sqlite_errorcode", 0) & _PRIMARY
             if code == sqlite3.SQLITE_BUSY:
                 raise JournalInUse(
                     f"Another server has {self._path} open. Stop it with `headway sandbox down`, or end its process."
@@ -226,6 +231,22 @@ class Journal:
         return JournalDamaged(
             f"{self._path} cannot be used ({error}). Remove {self._path.parent} to begin with an empty sandbox."
         )
+
+
+def is_open(path: Path) -> bool:
+    """Return whether a process has a journal open. What is no journal is not open.
+
+    Args:
+        path: the database, which this process does not have open.
+    """
+    if not path.is_file():
+        return False
+    try:
+        with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, timeout=0)) as database:
+            database.execute("PRAGMA user_version").fetchone()
+    except sqlite3.DatabaseError as error:
+        return getattr(error, "sqlite_errorcode", 0) & _PRIMARY == sqlite3.SQLITE_BUSY
+    return False
 
 
 def _decoded(document: object, name: object) -> Document:

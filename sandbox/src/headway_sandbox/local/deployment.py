@@ -133,8 +133,8 @@ def _remove_old(home: Path) -> None:
 
 
 @contextmanager
-def locked(path: Path) -> Iterator[None]:
-    """Lock a file, waiting until it is free."""
+def locked(path: Path) -> Iterator[bool]:
+    """Lock a file, waiting until it is free. Yield whether it is still there: who held it may have removed it."""
     with path.open("w") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
-        yield
+        yield path.exists() and os.path.samestat(os.fstat(held.fileno()), path.stat())

@@ -12,12 +12,12 @@ import errno
 import json
 import os
 import random
-import shutil
 import signal
 import socket
 import subprocess
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -36,8 +36,9 @@ from headway_sandbox.errors import (
     StopFailed,
     WrongUsage,
 )
+from headway_sandbox.journal import journal
 from headway_sandbox.local import aws_account as account
-from headway_sandbox.local import deployment, direct_deployment, sagemaker_config, training_options
+from headway_sandbox.local import deployment, direct_deployment, sagemaker_config, state_folder, training_options
 from headway_sandbox.local.checkout import Checkout
 from headway_sandbox.local.deferred_signals import deferred_signals
 from headway_sandbox.local.installed_package import InstalledPackage
@@ -145,11 +146,28 @@ def status(*, state_dir: Path | None = None) -> SandboxInfo | None:
     return replace(info, pid=int(health["pid"]), speed=float(health["speed"]), trains=bool(health.get("trains")))
 
 
-def reset(*, state_dir: Path | None = None) -> None:
-    """Stop a sandbox and remove its state, so that `up` starts an empty one."""
+def has_state(*, state_dir: Path | None = None) -> bool:
+    """Return whether a sandbox, running or not, has its state in a state directory."""
+    return state_folder.has_state(state_dir or default_state_dir())
+
+
+def reset(*, state_dir: Path | None = None) -> bool:
+    """Stop a sandbox and remove its state, so that `up` starts an empty one. Return whether there was one.
+
+    Raises:
+        StateDirUnusable: The state directory cannot be removed.
+        StopFailed: Its server runs and could not be stopped.
+    """
     folder = state_dir or default_state_dir()
-    stop(folder, keeps_state=False)
-    shutil.rmtree(folder)
+    if not state_folder.has_state(folder):
+        return False
+    state_folder.check_removable(folder)
+    # No start may begin meanwhile, and one that is in progress has to end.
+    with deployment.locked(folder / state_folder.LOCK) as is_there:
+        if is_there:
+            stop(folder, keeps_state=False)
+            state_folder.remove(folder)
+    return is_there
 
 
 def user(name: str, *, policy: str, state_dir: Path | None = None) -> SandboxInfo:
@@ -181,8 +199,7 @@ def default_state_dir() -> Path:
 
 def start(settings: Settings) -> SandboxInfo:
     """Start a sandbox, like `up`, with all settings."""
-    _prepare(settings.state_dir)
-    with deployment.locked(settings.state_dir / "lock"):
+    with _prepared(settings.state_dir):
         info = status(state_dir=settings.state_dir)
         if info is None:
             info = _launch(settings)
@@ -192,6 +209,17 @@ def start(settings: Settings) -> SandboxInfo:
             info = _deploy(info, settings)
         _write(settings.state_dir, info)
     return info
+
+
+@contextmanager
+def _prepared(state_dir: Path) -> Iterator[None]:
+    """Make the state directory and lock it, again if a reset has removed it meanwhile."""
+    is_there = False
+    while not is_there:
+        _prepare(state_dir)
+        with deployment.locked(state_dir / state_folder.LOCK) as is_there:
+            if is_there:
+                yield
 
 
 def _prepare(state_dir: Path) -> None:
@@ -359,14 +387,15 @@ def stop(state_dir: Path, *, keeps_state: bool = True) -> bool:
 
     Args:
         state_dir: Its state directory.
-        keeps_state: Whether it goes on running if its state cannot be saved.
+        keeps_state: Whether it goes on running if its state cannot be saved, or it does not respond.
 
     Raises:
-        StopFailed: It cannot save its state, so it still runs; or it did not end by itself and was killed.
+        StopFailed: It cannot save its state or does not respond, so it still runs; or it did not end by itself and was
+            killed.
     """
     info = status(state_dir=state_dir)
     if info is None:
-        return False
+        return _stop_silent(state_dir, keeps_state=keeps_state)
     if keeps_state:
         _check_saves(info)
     os.kill(info.pid, signal.SIGTERM)
@@ -389,6 +418,37 @@ def _check_saves(info: SandboxInfo) -> None:
         raise StopFailed(f"The sandbox still runs. {error}") from error
     except OSError:
         pass  # it does not respond: it is stopped as it is
+
+
+def _stop_silent(state_dir: Path, *, keeps_state: bool) -> bool:
+    """Kill a server that runs but does not respond, unless its state is to be kept. Return whether one was running."""
+    if not journal.is_open(state_dir / journal.FILE):
+        return False
+    pid = _pid_of_server(state_dir)
+    if keeps_state or pid is None:
+        how = f" with `kill -9 {pid}`" if pid is not None else ""
+        raise StopFailed(
+            f"The server of the sandbox in {state_dir} runs, but does not respond; it may be starting or stopping. Try "
+            f"again in a moment. If it stays so, end its process{how}: jobs and the configuration are kept."
+        )
+    os.kill(pid, signal.SIGKILL)
+    if not _ended(pid, _STOP_TIMEOUT_S):
+        raise StopFailed(f"The sandbox's server, process {pid}, was killed and has not ended. Try again in a moment.")
+    return True
+
+
+def _pid_of_server(state_dir: Path) -> int | None:
+    """Return the process that the state file names if it is this sandbox's server; it may be another one's by now."""
+    info = _read(state_dir)
+    if info is None:
+        return None
+    try:
+        shown = subprocess.run(
+            ["ps", "-ww", "-o", "command=", "-p", str(info.pid)], capture_output=True, text=True, check=False
+        )
+    except OSError:
+        return None  # this machine has no ps
+    return info.pid if f" serve --port {info.port} --state-dir {state_dir.resolve()} " in shown.stdout else None
 
 
 def kill(state_dir: Path) -> bool:
@@ -454,7 +514,7 @@ def _read(state_dir: Path) -> SandboxInfo | None:
     if key is None:
         return None
     try:
-        document = json.loads((state_dir / "sandbox.json").read_text(encoding="utf-8"))
+        document = json.loads((state_dir / state_folder.FILE).read_text(encoding="utf-8"))
         return SandboxInfo(**{**document, **asdict(key)})
     except FileNotFoundError:
         return None
@@ -463,10 +523,10 @@ def _read(state_dir: Path) -> SandboxInfo | None:
 
 
 def _write(state_dir: Path, info: SandboxInfo) -> None:
-    draft = state_dir / "sandbox.json.tmp"
+    draft = state_dir / f"{state_folder.FILE}.tmp"
     document = {name: value for name, value in asdict(info).items() if name not in asdict(info.administrator)}
     # The client refuses one that others can change, as with a umask of 002.
     draft.touch()
     draft.chmod(0o600)
     draft.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
-    draft.replace(state_dir / "sandbox.json")
+    draft.replace(state_dir / state_folder.FILE)

@@ -50,6 +50,7 @@ from headway_sandbox.emulator import (
     training_time,
 )
 from headway_sandbox.errors import JournalError, JournalOfOtherVersion
+from headway_sandbox.journal.journal import FILE as JOURNAL
 from headway_sandbox.journal.journal import Journal
 from headway_sandbox.sagemaker.service import FakeSageMaker
 from headway_sandbox.sagemaker.state_machine import SageMakerSettings
@@ -68,7 +69,6 @@ from headway_sandbox.training.settings import TrainingSettings
 HOST = "127.0.0.1"
 # Metrics that scripts print (SageMaker guide, "Define training metrics").
 SCRIPT_DIMENSION, SCRIPT_UNIT = "TrainingJobName", "None"
-JOURNAL = "journal.db"
 _JOBS_OF_0_1 = "fleet.json"
 # Variables that could direct the functions, which inherit the server's environment, to a real account or another host.
 _NOT_INHERITED = ("AWS_", "DOCKER_", "LOCALSTACK_", "MINISTACK_", "SERVICES", "SAM_")

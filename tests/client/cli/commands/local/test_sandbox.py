@@ -54,6 +54,7 @@ class FakeSandbox:
         self.error: Exception | None = None
         self.info: Any = None
         self.code = 0
+        self.has = False
 
     def _act(self, name: str, **options: Any) -> Any:
         self.calls.append((name, options))
@@ -77,8 +78,12 @@ class FakeSandbox:
     def user(self, name: str, **options: Any) -> Any:
         return self._act("user", user=name, **options)
 
-    def reset(self, **options: Any) -> None:
+    def has_state(self, **_options: Any) -> bool:
+        return self.has
+
+    def reset(self, **options: Any) -> bool:
         self._act("reset", **options)
+        return True
 
     def main(self, arguments: list[str]) -> int:
         self._act("demo")
@@ -143,12 +148,16 @@ def test_the_policies_of_users_are_those_of_the_template():
 
 
 def test_a_reset_asks_before_it_removes_the_state(run: Run, fake: FakeSandbox):
-    assert run("sandbox", "reset", "--yes")[1] == "There is no sandbox in project.\n"
     Path("project", ".sandbox").mkdir(parents=True)
+    assert run("sandbox", "reset", "--yes")[1] == "There is no sandbox in project.\n"
+    fake.has = True
     code, _, err = run("sandbox", "reset")
     assert (code, fake.calls) == (2, [])
     assert "this needs a confirmation; add --yes" in err
-    assert "`headway sandbox up` starts an empty one" in run("sandbox", "reset", "--yes")[1]
+    assert run("sandbox", "reset", "--yes")[1] == (
+        f"The sandbox's state, {Path('project', '.sandbox')}, is removed. `headway sandbox up` starts an empty one "
+        "with other keys and maybe another port: other users then run `headway sandbox user` again.\n"
+    )
     assert fake.calls == [("reset", {"state_dir": Path("project", ".sandbox")})]
     assert json.loads(run("sandbox", "reset", "--yes", "-o", "json")[1]) == {"hadState": True}
 
@@ -197,6 +206,22 @@ def test_the_status_of_the_sandbox_is_printed_and_in_the_exit_code(run: Run, fak
         0,
         "The sandbox runs at http://127.0.0.1:4566/v1 (process 42, 60 times real speed).\n",
     )
+
+
+def test_the_question_of_a_reset_names_what_it_removes(run: Run, fake: FakeSandbox, monkeypatch: pytest.MonkeyPatch):
+    asked: list[str] = []
+    monkeypatch.setattr(sandbox, "confirm", lambda _, question, **__: asked.append(question))
+    fake.has = True
+    run("sandbox", "reset")
+    assert asked == [f"Stop the sandbox and remove its state, {Path('project', '.sandbox')}?"]
+
+
+def test_the_status_of_a_sandbox_that_was_stopped_says_that_its_state_is_kept(run: Run, fake: FakeSandbox):
+    assert run("sandbox", "status")[1] == "No sandbox runs here. Start one with `headway sandbox up`.\n"
+    fake.has = True
+    code, out, _ = run("sandbox", "status")
+    assert code == 6
+    assert f"but {Path('project', '.sandbox')} has the state of one. `headway sandbox up` continues it." in out
 
 
 def test_the_status_of_a_sandbox_without_the_queue_says_so(run: Run, fake: FakeSandbox):
@@ -272,5 +297,5 @@ def test_the_real_sandbox_package_has_what_the_commands_need():
     assert issubclass(sandbox.load("errors").SetupMissing, sandbox.load("errors").SandboxError)
     for name in ("WrongUsage", "NotRunning"):
         assert issubclass(getattr(sandbox.load("errors"), name), sandbox.load("errors").SandboxError)
-    for name in ("up", "down", "status", "user", "reset"):
+    for name in ("up", "down", "status", "user", "reset", "has_state"):
         assert callable(getattr(sandbox.load("local.manager"), name))

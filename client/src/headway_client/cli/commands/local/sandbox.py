@@ -138,15 +138,16 @@ def reset(common: CommonOptions, yes: bool) -> None:  # noqa: FBT001  click pass
     with sandbox_errors():
         manager = load("local.manager")
         folder = manager.default_state_dir()
-        had_state = folder.is_dir()
+        had_state = manager.has_state(state_dir=folder)
         if had_state:
-            confirm(common, f"Stop the sandbox of {folder.parent} and remove its state?", yes=yes)
-            manager.reset(state_dir=folder)
+            confirm(common, f"Stop the sandbox and remove its state, {folder}?", yes=yes)
+            had_state = manager.reset(state_dir=folder)
     if common.is_document:
         show_document(common, {"hadState": had_state})
     else:
         print(
-            "The sandbox's state is removed. `headway sandbox up` starts an empty one."
+            f"The sandbox's state, {folder}, is removed. `headway sandbox up` starts an empty one with other keys and "
+            "maybe another port: other users then run `headway sandbox user` again."
             if had_state
             else f"There is no sandbox in {folder.parent}."
         )
@@ -171,9 +172,13 @@ def status(common: CommonOptions) -> int:
     from dataclasses import asdict
 
     with sandbox_errors():
-        info = load("local.manager").status()
+        manager = load("local.manager")
+        info = manager.status()
+        kept = manager.default_state_dir() if info is None and manager.has_state() else None
     if common.is_document:
         show_document(common, {"running": info is not None, **(asdict(info) if info is not None else {})})
+    elif kept is not None:
+        print(f"No sandbox runs here, but {kept} has the state of one. `headway sandbox up` continues it.")
     elif info is None:
         print("No sandbox runs here. Start one with `headway sandbox up`.")
     elif info.endpoint:
