@@ -7,12 +7,13 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from textwrap import indent
 from typing import Any
 
 from botocore.credentials import Credentials
 
 from headway.errors import HeadwayError
-from headway_client.cli.output import jobs_table, output_width
+from headway_client.cli.output import jobs_table, output_width, times
 from headway_client.http.api import HeadwayApi
 from headway_client.models import ENDED_STATES, Job
 from headway_sandbox.local.sandbox import Sandbox
@@ -21,6 +22,7 @@ from headway_sandbox.training.settings import TrainingSettings
 
 TIMEOUT_S = 45.0
 _POLL_S = 0.1
+_INDENT = " " * 4
 
 
 class StoryFailed(HeadwayError):
@@ -39,6 +41,8 @@ class Stage:
         self._capacity = capacity
         credentials = Credentials(sandbox.info.access_key, sandbox.info.secret_key)
         self.api = HeadwayApi(sandbox.endpoint, region=sandbox.info.region, credentials=credentials)
+        # The ages of jobs are in training time, which is that of the queue.
+        times.now_s = self.api.now_s
         self._shown: list[tuple[str, str]] = []
 
     def submit(self, sentence: str, request: Mapping[str, Any]) -> None:
@@ -154,8 +158,10 @@ class Stage:
             return
         self._shown = now
         live = [job for job in jobs if not job.has_ended]
-        table = jobs_table(live, width=output_width()) if live else "(empty)"
-        print("\n" + "\n".join(f"    {line}" for line in table.splitlines()) + "\n")
+        width = output_width()
+        room = None if width is None else width - len(_INDENT)
+        table = jobs_table(live, width=room) if live else "(empty)"
+        print("\n" + indent(table, _INDENT) + "\n")
 
 
 def run(
