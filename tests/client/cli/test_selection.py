@@ -9,7 +9,7 @@ import pytest
 
 from headway_client.cli import selection
 from tests.client.command_line import Run
-from tests.client.fakes.server import ContractServer
+from tests.client.fakes.server import ContractServer, Fault
 
 
 @pytest.fixture
@@ -187,6 +187,13 @@ def test_the_names_of_unknown_jobs_come_last_and_fail(run: Run, server: Contract
     assert code == 4
     assert "There is no job nobody." in err
     assert acted_on(server) == ["second", "first", "nobody"]
+
+
+@pytest.mark.usefixtures("waiting_line")
+def test_a_job_that_cannot_be_read_comes_last_and_keeps_none_of_the_others(run: Run, server: ContractServer):
+    server.fail(None, Fault(status=500))
+    assert run("stop", "first", "third", "second")[0] == 0
+    assert acted_on(server) == ["second", "first", "third"]
 
 
 def acted_on(server: ContractServer) -> list[str]:

@@ -16,7 +16,7 @@ from headway_client.cli.arguments.params import Arn
 from headway_client.cli.command import CommonOptions
 from headway_client.cli.confirmation import confirm, yes_option
 from headway_client.cli.job_names import optional_job_names
-from headway_client.errors import JobNotFoundError, NotAllowedError, UsageError
+from headway_client.errors import ClientError, UsageError
 from headway_client.job_states import HELD, LIVE_STATES
 from headway_client.text import to_stderr
 
@@ -120,7 +120,7 @@ def _sorted_names(api: HeadwayApi, names: Sequence[str], order: Callable[[Job], 
     """Return names in the order of their jobs; those of jobs that can't be read come last, and fail on their own."""
     found: list[Job] = []
     for name in names:
-        with suppress(JobNotFoundError, NotAllowedError):
+        with suppress(ClientError):
             found.append(api.get_job(name).job)
     known = [job.name for job in sorted(found, key=order)]
     return [*known, *(name for name in names if name not in known)]
