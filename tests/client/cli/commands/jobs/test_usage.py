@@ -219,6 +219,7 @@ def test_only_what_people_read_has_a_total(run: Run, command: list[str]) -> None
     assert "(total)" in run(*command)[1]
     assert "(total)" in run(*command, "-o", "wide")[1]
     assert "(total)" not in run(*command, "-o", "csv")[1]
+    assert "(total)" not in run(*command, "--no-headers")[1]
 
 
 IDLE = {"idleSeconds": {"p": 2 * 3600}, "idleReservedSeconds": {"p": 1800}}

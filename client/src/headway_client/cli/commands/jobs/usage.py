@@ -25,8 +25,8 @@ STEPS = ("total", "month", "day")
 
 
 def _has_totals(common: CommonOptions) -> bool:
-    """Return whether rows are followed by their total: programs that read CSV would count it as one of them."""
-    return common.output != "csv"
+    """Return whether rows are followed by their total: programs, which read CSV or bare rows, would count it as one."""
+    return common.output != "csv" and common.headers
 
 
 @click.command("usage", cls=Command, rows=True, interrupted=UNCHANGED)
