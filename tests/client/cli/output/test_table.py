@@ -104,6 +104,11 @@ def test_a_folded_column_that_has_no_room_stands_on_lines_of_its_own():
     ]
 
 
+@pytest.mark.parametrize("width", range(6))
+def test_a_folded_column_has_its_words_at_any_width(width: int):
+    assert FOLDED.folded(width=width).split()[2:] == ["2026-01-02", *FOLDED.rows[0][1].split(), "-"]
+
+
 def test_a_folded_table_that_fits_is_as_any_other():
     assert FOLDED.folded(width=80) == FOLDED.folded() == FOLDED.text()
 

@@ -136,7 +136,7 @@ class Table:
         head, line, *rest = _aligned(self.headers[:-1], [row[:-1] for row in cells], colour=colour).split("\n")
         lines = [head, line]
         for text, row in zip(rest, cells, strict=True):
-            told = [] if row[-1] == NONE else wrapped(row[-1], width - len(_INDENT))
+            told = [] if row[-1] == NONE else wrapped(row[-1], max(width - len(_INDENT), 1))
             lines += [text, *(_INDENT + each for each in told)]
         return "\n".join(lines)
 
