@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import time
+
 import click
 import pytest
 from click.shell_completion import ShellComplete
 
+from headway_client.cli import job_names
 from headway_client.cli.app import cli
 from headway_client.cli.commands.local.completion import VARIABLE
 from headway_client.cli.job_names import JobName
@@ -60,6 +63,15 @@ def test_a_queue_that_does_not_answer_has_no_names(server: ContractServer, capsy
     server.fail(Fault(status=500, body=b"{}"))
     assert offered("show", "b") == []
     assert capsys.readouterr() == ("", "")
+
+
+@pytest.mark.usefixtures("run", "jobs")
+def test_a_queue_that_answers_too_slowly_has_no_names(server: ContractServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(job_names, "DEADLINE_S", 0.2)
+    server.fail(Fault(hang_s=4))
+    started = time.monotonic()
+    assert offered("show", "b") == []
+    assert time.monotonic() - started < 3
 
 
 def test_without_a_queue_no_name_is_offered() -> None:

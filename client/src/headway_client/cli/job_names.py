@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,9 @@ from headway_client.job_states import JOB_STATES
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
+
+DEADLINE_S = 6.0
+"""Longest time that a command spends on names that nobody has asked for, s."""
 
 GIVEN_NAMES = "headway.job_names"
 """Where the context of a command has the names of jobs that the user has written."""
@@ -84,8 +88,34 @@ def some_names(common: CommonOptions, *, part: str | None = None) -> list[str]:
     from headway_client.http.api import HeadwayApi
     from headway_client.http.transport import Limits
 
-    with suppress(HeadwayError):
+    def read() -> list[str]:
         limits = replace(Limits(), connect_timeout_s=2, read_timeout_s=5, try_timeout_s=5, tries=1)
         api = HeadwayApi.connect(common.connection(), limits=limits)
         return [job.name for job in api.first_jobs(states=JOB_STATES, name_contains=part or None)]
+
+    with suppress(HeadwayError, TimeoutError):
+        return _within(DEADLINE_S, read)
     return []
+
+
+def _within(seconds: float, read: Callable[[], list[str]]) -> list[str]:
+    """Return what a function returns, unless that takes longer.
+
+    No timeout of a connection suffices: each counts from the last byte, so a server that drips bytes outlives it.
+
+    Raises:
+        TimeoutError: it takes longer. Its thread ends with the process.
+    """
+    from concurrent.futures import Future
+    from threading import Thread
+
+    found: Future[list[str]] = Future()
+
+    def run() -> None:
+        try:
+            found.set_result(read())
+        except BaseException as error:  # noqa: BLE001 -- it is raised in the thread that waits
+            found.set_exception(error)
+
+    Thread(target=run, daemon=True).start()
+    return found.result(seconds)
