@@ -31,9 +31,15 @@ def end_sentence(job: Job, reason: str | None = None) -> str:
     return _once(f"{job.name} {_ENDS[job.state]}", job.state, why(job) if reason is None else reason)
 
 
-def unfinished_sentence(name: str) -> str:
-    """Return one line about a job that is waited for no longer."""
-    return f"{name} stays in the queue; `headway wait {name}` waits again, `headway stop {name}` stops it"
+def unfinished_sentence(*names: str) -> str:
+    """Return one line about jobs that are waited for no longer, one or more."""
+    listed = " ".join(names)
+    if len(names) == 1:
+        stay, them = f"{listed} stays in the queue", "it"
+    else:
+        # Some may have ended while another one was waited for.
+        stay, them = f"{len(names)} jobs stay in the queue until they end", "them"
+    return f"{stay}; `headway wait {listed}` waits again, `headway stop {listed}` stops {them}"
 
 
 def cost_sentence(job: JobDetails) -> str | None:

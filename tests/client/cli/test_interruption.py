@@ -46,3 +46,20 @@ def test_an_interrupted_wait_says_that_the_job_continues(
 
     assert code == 130
     assert err.splitlines()[-1].startswith("headway: interrupted; job1 stays in the queue; `headway wait job1`")
+
+
+def test_an_interrupted_wait_names_all_jobs_that_have_not_ended(
+    run: Run, server: ContractServer, monkeypatch: pytest.MonkeyPatch
+):
+    server.queue.add("job1", jobState="completed")
+    server.queue.add("job2")
+    server.queue.add("job3")
+    monkeypatch.setattr(wait, "_pause", interrupt)
+
+    code, _, err = run("wait", "job1", "job2", "job3")
+
+    assert code == 130
+    assert err.splitlines()[-1] == (
+        "headway: interrupted; 2 jobs stay in the queue until they end; `headway wait job2 job3` waits again, "
+        "`headway stop job2 job3` stops them"
+    )

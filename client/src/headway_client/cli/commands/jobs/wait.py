@@ -64,18 +64,19 @@ def wait_for(
 
     until = None if timeout_s is None else _clock() + timeout_s
     outcomes: list[int] = []
+    chosen = list(names)
 
     def wait_for_one(name: str) -> Job:
         nonlocal responded
         remaining = None if until is None else max(until - _clock(), 0)
         queued = QueuedJob(api, name, pause=_pause, clock=_clock)
-        with if_interrupted(unfinished_sentence(name)):
+        with if_interrupted(unfinished_sentence(*chosen[chosen.index(name) :])):
             job = queued.follow(remaining, tell=None if common.is_document else to_stderr, responded=responded).job
         responded = True
         outcomes.append(_job_exit_code(job))
         return job
 
-    return worst([act_on_jobs(common, names, wait_for_one), *outcomes])
+    return worst([act_on_jobs(common, chosen, wait_for_one), *outcomes])
 
 
 def _job_exit_code(job: Job) -> int:
