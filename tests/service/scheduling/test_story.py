@@ -207,7 +207,8 @@ def test_the_same_request_again_is_the_same_job_and_another_one_is_refused(world
 @pytest.mark.parametrize(
     ("changes", "fields"),
     [
-        ({"priority": 2}, ["Tags"]),
+        ({"priority": 2}, ["Tags.priority"]),
+        ({"Tags": [{"Key": "run", "Value": "7"}]}, ["Tags.priority", "Tags.run"]),
         ({"StoppingCondition": {"MaxRuntimeInSeconds": 60}}, ["StoppingCondition.MaxRuntimeInSeconds"]),
         ({"HyperParameters": {"a": "2", "b": "1"}}, ["HyperParameters.a", "HyperParameters.b"]),
         ({"HyperParameters": {str(n): "" for n in range(9)}}, [f"HyperParameters.{n}" for n in range(5)]),
@@ -222,6 +223,26 @@ def test_the_owner_of_a_job_is_told_what_another_request_with_its_name_changes(
         world.submit("a", **changed)
     assert sorted(each.field for each in refused.value.fields) == sorted(fields)
     assert all(f"`{field}`" in str(refused.value) for field in fields)
+
+
+def test_the_owner_of_a_job_that_gives_another_priority_is_told_how_to_change_it(world: World) -> None:
+    world.submit("a", 1)
+    way = "in `Tags.priority`: change its priority with `headway priority a 2`, or choose a new name for another job"
+    with pytest.raises(NameInUse, match=way):
+        world.submit("a", 2)
+    with pytest.raises(NameInUse, match=r"in `Tags\.priority`, `Tags\.run`: choose a new name"):
+        world.submit("a", Tags=[{"Key": "run", "Value": "7"}])
+    world.tick()
+    world.pass_time(2000)
+    with pytest.raises(NameInUse, match=r"\(completed\), in `Tags\.priority`: choose a new name"):
+        world.submit("a", 2)
+
+
+def test_of_tags_in_another_order_that_is_told(world: World) -> None:
+    tags = [{"Key": "priority", "Value": "1"}, {"Key": "run", "Value": "7"}]
+    world.submit("a", Tags=tags)
+    with pytest.raises(NameInUse, match="in `Tags`: choose a new name"):
+        world.submit("a", Tags=tags[::-1])
 
 
 def test_of_a_request_that_differs_beside_its_fields_only_that_is_said(world: World) -> None:

@@ -6,18 +6,31 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
+from headway_service.sagemaker_api.tags import PRIORITY_TAGS
+
 MAX_NAMED = 5
 """Differing fields that a refusal names."""
 
 
-def differing_fields(queued: Any, submitted: Any) -> list[str]:
+PRIORITY_FIELDS = frozenset(f"Tags.{key}" for key in PRIORITY_TAGS)
+"""The paths of the priority of a request."""
+
+
+def differing_fields(queued: dict[str, Any], submitted: dict[str, Any]) -> list[str]:
     """The paths at which two requests differ, up to :data:`MAX_NAMED` of them. They name no values.
+
+    Tags are told by their keys, as in ``Tags.priority``, unless only their order differs.
 
     Args:
         queued: the request of the job in the queue.
         submitted: the other one.
     """
-    return list(islice(_differing("", queued, submitted), MAX_NAMED))
+    found = list(islice(_differing("", _with_tags_by_key(queued), _with_tags_by_key(submitted)), MAX_NAMED))
+    return found or list(islice(_differing("", queued, submitted), MAX_NAMED))
+
+
+def _with_tags_by_key(request: dict[str, Any]) -> dict[str, Any]:
+    return {**request, "Tags": {tag["Key"]: tag["Value"] for tag in request.get("Tags", ())}}
 
 
 def _differing(path: str, one: Any, other: Any) -> Iterator[str]:

@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any
 
 from headway.jobpolicy.rules import violations
+from headway.lifecycle import TERMINAL
 from headway.policy import Policy
 from headway.prediction.run_times import RunTimes
 from headway_service.admission.admit import admit
@@ -36,7 +37,7 @@ from headway_service.jobs.dependencies import Resolved, resolve
 from headway_service.jobs.new_job import new_job
 from headway_service.jobs.position import JobView, PositionExplainer
 from headway_service.jobs.predicted_run import predict_run
-from headway_service.jobs.same_name import differing_fields
+from headway_service.jobs.same_name import PRIORITY_FIELDS, differing_fields
 from headway_service.jobs.shared_checkpoints import MAX_LOCATION_BYTES, LocationNote, SharedCheckpoints, find_shared
 from headway_service.observability.logging import logger
 from headway_service.pools.apply_config import EffectiveConfig
@@ -345,9 +346,12 @@ class Submitter:
             stored = find_stored_request(self._table, admitted.name)
             fields = [] if stored is None else differing_fields(stored.first, json.loads(admitted.request))
         what = ", ".join(f"`{field}`" for field in fields) or "what it has beside its CreateTrainingJob request"
+        is_priority = bool(fields) and PRIORITY_FIELDS.issuperset(fields) and known.job_state not in TERMINAL
+        priority = f"{admitted.name} {admitted.terms.priority}"
+        change = f"change its priority with `headway priority {priority}`, or " if is_priority else ""
         return NameInUse(
             f"this request differs from the job in the queue, your `{admitted.name}` ({known.job_state}), in {what}: "
-            "choose a new name for another job",
+            f"{change}choose a new name for another job",
             [FieldError(field=field, message="differs from the job in the queue") for field in fields],
         )
 
