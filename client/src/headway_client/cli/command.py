@@ -14,6 +14,9 @@ from headway_client.cli import interruption
 if TYPE_CHECKING:
     from headway_client.config.profile import Connection
 
+JOB = "job"
+"""What the type of an argument is called that is the name of a job."""
+
 OUTPUTS = ("table", "wide", "name", "json", "yaml", "csv")
 
 
@@ -122,6 +125,27 @@ class Command(click.Command):
         self.params += common_options(formats=formats)
         self.short_help = _first_line(self.help)
         self._lacks = {"csv": not rows, "name": not names}
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse the arguments; names of jobs beyond the one that the command takes are refused with the way to go on.
+
+        Args:
+            ctx: the context.
+            args: the arguments.
+        """
+        # In place of click, which does not know what the arguments are.
+        ctx.allow_extra_args = self.allow_extra_args or self._takes_one_job
+        left = super().parse_args(ctx, args)
+        if left and self._takes_one_job and not ctx.resilient_parsing:
+            each = f"`headway queue -o name | xargs -n1 {ctx.command_path}`"
+            raise click.UsageError(f"This command takes one job; for several, run it for each: {each}.", ctx)
+        return left
+
+    @property
+    def _takes_one_job(self) -> bool:
+        return any(
+            isinstance(param, click.Argument) and param.nargs == 1 and param.type.name == JOB for param in self.params
+        )
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command, unless it does not support the requested output format."""

@@ -11,7 +11,7 @@ import click
 
 from headway.errors import HeadwayError
 from headway_client.cli.arguments.params import MAX_NAMES, Function
-from headway_client.cli.command import CommonOptions
+from headway_client.cli.command import JOB, CommonOptions
 from headway_client.job_states import JOB_STATES
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ GIVEN_NAMES = "headway.job_names"
 class JobName(click.ParamType[str]):
     """The name of a job, which the shell completes; whether there is such a job is not checked."""
 
-    name = "job"
+    name = JOB
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:  # noqa: ARG002
         """Return the name, which is kept for errors on it."""

@@ -43,7 +43,8 @@ class Arn(click.ParamType[str]):
         """Return the ARN."""
         text = str(value)
         if not text.startswith("arn:"):
-            self.fail(f"{text!r} is not an ARN; `headway queue -o wide` shows those of owners", param, ctx)
+            hint = "`headway queue -o wide` shows those of owners, and --mine selects your own jobs"
+            self.fail(f"{text!r} is not an ARN; {hint}", param, ctx)
         return text
 
 

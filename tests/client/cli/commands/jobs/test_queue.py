@@ -398,4 +398,4 @@ def test_an_owner_is_chosen_by_the_whole_arn(run: Run, server: ContractServer):
     code, _, err = run("queue", "--owner", "ada")
 
     assert code == 2
-    assert "'ada' is not an ARN; `headway queue -o wide` shows those of owners" in err
+    assert "'ada' is not an ARN; `headway queue -o wide` shows those of owners, and --mine selects your own jobs" in err
