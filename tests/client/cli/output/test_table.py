@@ -125,3 +125,19 @@ def test_spare_columns_are_left_out_where_there_is_no_room():
     assert table.text(width=25).splitlines()[2] == "a     3 h  waits for others".replace("3 h  ", "")
     assert table.text(width=27).splitlines()[2] == "a     3 h  waits for others"
     assert table.csv().startswith("Name,Age,Why")
+
+
+@pytest.mark.parametrize(
+    ("width", "expected"), [(12, "A  B  C  D"), (9, "A  C  D"), (7, "A  C  D"), (6, "A  D"), (1, "A  D")]
+)
+def test_as_many_spare_columns_are_left_out_as_needed_in_their_order(width: int, expected: str):
+    table = Table(headers=["A", "B", "C", "D"], rows=[["1", "2", "3", "4"]], spare=("B", "C"))
+
+    assert table.text(width=width).splitlines()[0] == expected
+
+
+def test_notes_are_folded_to_the_width():
+    table = Table(headers=["A"], rows=[["1"]], note=["used until 2026-11-25 08:30:00 UTC by attempts"])
+
+    assert table.text(width=40).splitlines()[4:] == ["used until 2026-11-25 08:30:00 UTC by", "attempts"]
+    assert table.text().splitlines()[4:] == list(table.note)

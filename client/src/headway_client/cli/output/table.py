@@ -84,7 +84,7 @@ class Table:
         headers: the headers.
         rows: the rows.
         note: lines below the table, which CSV does not have.
-        spare: headers of columns that are left out where a line has no room for all.
+        spare: headers of columns that are left out where a line has no room for all, as many as needed, in order.
     """
 
     headers: Sequence[str]
@@ -96,8 +96,8 @@ class Table:
         """Return the table as lines of text.
 
         Args:
-            width: maximum length of a line, to which the last column and then the first are truncated; None for no
-                limit.
+            width: maximum length of a line, to which the last column and then the first are truncated, and notes are
+                folded; None for no limit.
             colour: color the states.
             headers: whether there are headers and notes; False for the rows only.
         """
@@ -106,7 +106,7 @@ class Table:
         widths = [max(map(width_of, column)) for column in zip(*above, *cells, strict=True)]
         if width is not None and widths:
             if self.spare and sum(widths) + _GAP * (len(widths) - 1) > width:
-                return self._without_spare_columns().text(width=width, colour=colour, headers=headers)
+                return self._without_spare_column().text(width=width, colour=colour, headers=headers)
             used = sum(each + _GAP for each in widths[:-1])
             widths[-1] = min(widths[-1], max(width - used, _MIN_LAST_COLUMN))
             widths[0] = min(widths[0], max(width - used - widths[-1] + widths[0], _MIN_FIRST_COLUMN))
@@ -115,8 +115,14 @@ class Table:
                 for row in cells
             ]
         text = _aligned(self.headers, cells, colour=colour, above=headers)
-        notes = [strip_control_characters(line) for line in self.note] if headers else []
+        notes = self._notes(width) if headers else []
         return "\n".join([text, *([""] if notes else []), *notes])
+
+    def _notes(self, width: int | None) -> list[str]:
+        notes = [strip_control_characters(line) for line in self.note]
+        if width is None:
+            return notes
+        return [part for line in notes for part in (wrapped(line, width) if width_of(line) > width else [line])]
 
     def folded(self, *, width: int | None = None, colour: bool = False) -> str:
         """Return the table as lines of text with the whole last column, on as many lines as it needs.
@@ -140,10 +146,11 @@ class Table:
             lines += [text, *(_INDENT + each for each in told)]
         return "\n".join(lines)
 
-    def _without_spare_columns(self) -> Table:
-        kept = [index for index, header in enumerate(self.headers) if header not in self.spare]
+    def _without_spare_column(self) -> Table:
+        left_out, *others = self.spare
+        kept = [index for index, header in enumerate(self.headers) if header != left_out]
         rows = [[row[index] for index in kept] for row in self.rows]
-        return replace(self, headers=[self.headers[index] for index in kept], rows=rows, spare=())
+        return replace(self, headers=[self.headers[index] for index in kept], rows=rows, spare=others)
 
     def _cells(self) -> list[list[str]]:
         return [[strip_control_characters(cell) for cell in row] for row in self.rows]

@@ -517,3 +517,20 @@ def test_a_page_that_cannot_be_written_is_wrong_usage(run: Run, tmp_path: Path) 
         "",
         f"headway: {path} can't be written: No such file or directory. Choose another file.\n",
     )
+
+
+def test_a_narrow_terminal_has_room_for_a_month_with_costs() -> None:
+    def sums(by: str, **unpriced: Any) -> Usage:
+        row = contract_usage.row("ml.p5.48xlarge", running=1, cost=1234.5, lostCost=12.5, **unpriced)
+        named = {"by": by, "from": "2026-11-01", "to": "2026-11-30", "step": "total", "rows": [row]}
+        until = {"runningUntil": "2026-11-25T08:30:00.000Z"}
+        return decode(Usage, {**named, **until, "currency": "USD", "prices": [PRICE]})
+
+    def lines(**unpriced: Any) -> list[str]:
+        dimensions = tuple(sums(by, **unpriced) for by in ("team", "owner", "pool"))
+        return month_rows(Report(month="2026-11", sums=dimensions, daily=None)).text(width=80).splitlines()
+
+    assert max(map(len, lines())) <= 80
+    assert "Cost (USD)  Lost Cost (USD)" in lines()[0]
+    assert "Hours without Price" not in lines()[0]
+    assert "Hours without Price" in lines(unpricedSeconds={"q": 7200})[0]

@@ -11,12 +11,12 @@ from headway.accounting.days import DAYS_KEPT, days, end_of_month
 from headway.sanitize import strip_control_characters
 from headway_client.cli.output.table import NONE, Table
 from headway_client.cli.output.usage.tables import (
-    SPARE,
     beside_cost,
     hours,
     prediction_notes,
     price_notes,
     running_notes,
+    spare_columns,
     title,
     usage_rows,
 )
@@ -141,7 +141,7 @@ def month_rows(report: Report, *, wide: bool = False, totals: bool = True) -> Ta
     longest = max((table.headers for _, table in tables), key=len)
     rows = [[by, *row, *[NONE] * (len(longest) - len(row))] for by, table in tables for row in table.rows]
     notes = [*report.running_notes(), *price_notes(report.sums), *report.prediction_notes()]
-    return Table(headers=["By", "Name", *longest[1:]], rows=rows, note=notes, spare=SPARE)
+    return Table(headers=["By", "Name", *longest[1:]], rows=rows, note=notes, spare=spare_columns(report.sums))
 
 
 def _bars(rows: Sequence[UsageSum]) -> str:

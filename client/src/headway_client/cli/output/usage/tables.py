@@ -13,8 +13,8 @@ from headway_client.models import EndedJob, JobDetails, Usage, UsageSum
 _SECONDS_PER_HOUR = 3600
 _UNPRICED = "Hours without Price"
 _PRICES = "Prices"
-SPARE = ("Preemptions", "Wait p50")
-"""Headers of columns that narrow terminals do without."""
+_SPARE = ("Preemptions", "Wait p50", "Attempts", "Wait p90", "GPU Hours", "Idle")
+"""Headers of columns that narrow terminals do without, in the order in which they are left out."""
 
 _BESIDE: Mapping[str, Callable[[EndedJob | UsageSum], float | None]] = {
     "Saved by Spot": lambda priced: priced.saved_cost,
@@ -70,7 +70,15 @@ def usage_rows(
         if wide:
             headers.append(_PRICES)
             rows = [[*row, "; ".join(price_notes([usage]))] for row in rows]
-    return Table(headers=headers, rows=rows, note=[*running_notes(usage), *price_notes([usage])], spare=SPARE)
+    return Table(
+        headers=headers, rows=rows, note=[*running_notes(usage), *price_notes([usage])], spare=spare_columns([usage])
+    )
+
+
+def spare_columns(sums: Iterable[Usage]) -> Sequence[str]:
+    """Return the headers of columns that narrow terminals do without, in the order in which they are left out."""
+    lacks_prices = any(row.unpriced_seconds for usage in sums for row in usage.rows)
+    return _SPARE if lacks_prices else (_UNPRICED, *_SPARE)
 
 
 def beside_cost(priced: Iterable[EndedJob | UsageSum], *, wide: bool) -> Sequence[str]:
