@@ -35,18 +35,18 @@ CONTINUES = "headway: `headway events --after 3` continues.\n"
         (
             [],
             [
-                "2026-01-02T03:04:05.678Z job1 Entered job1 has changed",
-                "2026-01-02T03:04:05.678Z job2 Failed =1\\x1b[2J",
-                "2026-01-02T03:04:05.678Z beside OutsideTheQueue beside has changed",
+                "2026-01-02 03:04:05 UTC job1 Entered job1 has changed",
+                "2026-01-02 03:04:05 UTC job2 Failed =1\\x1b[2J",
+                "2026-01-02 03:04:05 UTC beside OutsideTheQueue beside has changed",
             ],
         ),
-        (["--type", "Failed"], ["2026-01-02T03:04:05.678Z job2 Failed =1\\x1b[2J"]),
-        (["--job", "job1"], ["2026-01-02T03:04:05.678Z job1 Entered job1 has changed"]),
+        (["--type", "Failed"], ["2026-01-02 03:04:05 UTC job2 Failed =1\\x1b[2J"]),
+        (["--job", "job1"], ["2026-01-02 03:04:05 UTC job1 Entered job1 has changed"]),
         (
             ["--team", "nlp", "--type", "Entered", "--type", "Failed"],
-            ["2026-01-02T03:04:05.678Z job1 Entered job1 has changed"],
+            ["2026-01-02 03:04:05 UTC job1 Entered job1 has changed"],
         ),
-        (["--after", "2"], ["2026-01-02T03:04:05.678Z beside OutsideTheQueue beside has changed"]),
+        (["--after", "2"], ["2026-01-02 03:04:05 UTC beside OutsideTheQueue beside has changed"]),
         (["--after", "3"], []),
     ],
 )
@@ -64,6 +64,19 @@ def test_all_pages_are_read(run: Run, feed: Feed):
 
     assert len(out.splitlines()) == 205
     assert [query.get("after") for query in feed.queries] == [None, ["103"], ["203"]]
+
+
+def test_a_message_that_has_no_room_stands_below_its_job(run: Run, feed: Feed, monkeypatch: pytest.MonkeyPatch):
+    feed.record("job3", "Failed", message="the instance has run out of memory while it read the data of the job")
+    monkeypatch.setenv("COLUMNS", "50")
+    assert run("events", "--after", "3")[1].splitlines() == [
+        "2026-01-02 03:04:05 UTC job3 Failed",
+        "    the instance has run out of memory while it",
+        "    read the data of the job",
+    ]
+    assert len(run("events", "--after", "3", "-o", "wide")[1].splitlines()) == 1
+    monkeypatch.delenv("COLUMNS")
+    assert len(run("events", "--after", "3")[1].splitlines()) == 1
 
 
 def test_wide_lines_have_state_team_owner_and_cursor(run: Run, feed: Feed):
@@ -157,7 +170,7 @@ def test_following_prints_new_events_once_and_says_how_to_continue(
 def test_an_interrupt_while_events_are_shown_continues_before_them(
     run: Run, feed: Feed, monkeypatch: pytest.MonkeyPatch
 ):
-    def interrupted(_: object) -> str:
+    def interrupted(*_: object, **__: object) -> str:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(events, "_plain", interrupted)

@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
 from datetime import timedelta
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -15,11 +16,11 @@ from headway.reasons import ReasonCode
 from headway.sanitize import strip_control_characters
 from headway_client.cli.arguments.moments import METAVAR, Given, Moment, time_text
 from headway_client.cli.command import Command, CommonOptions, pass_common
-from headway_client.cli.context import document_text, open_api
+from headway_client.cli.context import document_text, open_api, width
 from headway_client.cli.interruption import UNCHANGED, if_interrupted
 from headway_client.cli.job_names import JOB_NAME
 from headway_client.http.outage import NO_RESPONSE, Outage
-from headway_client.text import to_stderr
+from headway_client.text import to_stderr, width_of, wrapped
 
 if TYPE_CHECKING:
     from headway_client.http.api import HeadwayApi
@@ -31,6 +32,9 @@ DEFAULT_SINCE_S = 3600
 FIRST_PAUSE_S = 1.0
 MAX_PAUSE_S = 10.0
 """The longest pause between two requests while nothing happens, s; each pause is twice as long as the one before."""
+
+_INDENT = "    "
+"""What the lines of a message begin with that has no room beside the job."""
 
 _pause = time.sleep
 _clock = time.monotonic
@@ -161,12 +165,13 @@ def _show(common: CommonOptions) -> Show:
         def write(found: Iterable[FeedEvent]) -> None:
             names = ("time", "jobName", "code", "jobState", "team", "owner", "message")
             for each in found:
-                cells = [_text(_named(each), name) for name in names]
+                cells = _texts(_named(each), *names)
                 writer.writerow([as_csv_cell(cell) for cell in (*cells, each.cursor)])
             sys.stdout.flush()
 
         return write
-    line = {"json": _as_json, "yaml": _as_yaml, "wide": _as_wide}.get(common.output, _plain)
+    plain = partial(_plain, width=width(common))
+    line = {"json": _as_json, "yaml": _as_yaml, "wide": _as_wide}.get(common.output, plain)
 
     def show(found: Iterable[FeedEvent]) -> None:
         for each in found:
@@ -183,14 +188,26 @@ def _named(event: FeedEvent) -> dict[str, Any]:
     return {**own, **detail}
 
 
+def _texts(detail: dict[str, Any], *names: str) -> list[str]:
+    return [_text(detail, name) for name in names]
+
+
 def _text(detail: dict[str, Any], name: str) -> str:
     value = detail.get(name)
     return "" if value is None else str(value)
 
 
-def _plain(event: FeedEvent) -> str:
+def _plain(event: FeedEvent, *, width: int | None = None) -> str:
+    """Return an event as a line, or where it has no room with its message on lines below."""
+    from headway_client.cli.output import times
+
     detail = _named(event)
-    return strip_control_characters(" ".join(_text(detail, name) for name in ("time", "jobName", "code", "message")))
+    head = strip_control_characters(" ".join([times.local(detail.get("time")), *_texts(detail, "jobName", "code")]))
+    message = strip_control_characters(_text(detail, "message"))
+    line = f"{head} {message}"
+    if width is None or width_of(line) <= width:
+        return line
+    return "\n".join([head, *(_INDENT + part for part in wrapped(message, max(width - len(_INDENT), 1)))])
 
 
 def _as_wide(event: FeedEvent) -> str:
