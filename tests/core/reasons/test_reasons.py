@@ -47,14 +47,14 @@ def test_the_jobs_ahead_are_counted_in_a_sentence(ahead: int, *, at_least: bool,
     ("ahead", "members", "said"),
     [
         (0, {}, "waits"),
-        (1, {}, "waits; 1 job ahead"),
-        (3, {"a": 97}, "waits; 3 jobs ahead, and 97 members of `a` that are not in the queue yet"),
+        (1, {}, "waits; 1 waiting job ahead"),
+        (3, {"a": 97}, "waits; 3 waiting jobs ahead, and 97 members of `a` that are not in the queue yet"),
         (0, {"a": 1}, "waits; ahead will be 1 member of `a` that is not in the queue yet"),
-        (2, {"a": 1, "b": 2}, "waits; 2 jobs ahead, and 3 members of `a`, `b` that are not in the queue yet"),
+        (2, {"a": 1, "b": 2}, "waits; 2 waiting jobs ahead, and 3 members of `a`, `b` that are not in the queue yet"),
         (
             2,
             dict.fromkeys("abcde", 1),
-            "waits; 2 jobs ahead, and 5 members of `a`, `b`, `c` and 2 more that are not in the queue yet",
+            "waits; 2 waiting jobs ahead, and 5 members of `a`, `b`, `c` and 2 more that are not in the queue yet",
         ),
     ],
 )

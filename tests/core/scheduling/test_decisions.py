@@ -376,7 +376,7 @@ def test_a_job_with_a_reservation_in_a_shrunken_pool_waits_for_stopping_attempts
         *(reserved("second", 2, G5), job("first", 2, pool=G5), job("second", 1, pool=G5, count=2)),
     )
     plan = schedule(snapshot(*parts, pools={P5: 5, G5: 5}))
-    assert reason_of(plan, "second") == f"starts on 2 {G5} as soon as `stops` has stopped; 1 job ahead"
+    assert reason_of(plan, "second") == f"starts on 2 {G5} as soon as `stops` has stopped; 1 waiting job ahead"
 
 
 def test_a_reserved_start_waits_until_a_shrunken_pool_is_whole_again() -> None:

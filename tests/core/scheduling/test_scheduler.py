@@ -250,7 +250,7 @@ REASONS: list[tuple[str, Parts, dict[str, int], str]] = [
         "a job behind another says behind whom",
         (held("x", 9), job("b", 5, count=1), job("a", 1)),
         {P5: 1},
-        "waits for ml.p5.48xlarge behind `b` (priority 5); 1 job ahead",
+        "waits for ml.p5.48xlarge behind `b` (priority 5); 1 waiting job ahead",
     ),
     (
         "a job too large for its pool says what to do",
@@ -280,7 +280,7 @@ def test_why_a_job_waits(parts: Parts, pools: dict[str, int], expected: str) -> 
 
 def test_a_job_further_back_says_how_many_are_ahead() -> None:
     plan = schedule(snapshot(held("x", 9), job("a", 3), job("b", 2), job("c", 1), size=1))
-    assert reason_of(plan, "c") == "waits for ml.p5.48xlarge behind `a` (priority 3); 2 jobs ahead"
+    assert reason_of(plan, "c") == "waits for ml.p5.48xlarge behind `a` (priority 3); 2 waiting jobs ahead"
 
 
 def test_a_victims_reason_names_its_preemptor() -> None:

@@ -113,14 +113,14 @@ def test_members_that_do_not_come_do_not_count(world: World, act: Any) -> None:
     assert told.expected_start_ms is not None
     assert told.expected_start_ms <= world.clock() + HOUR_MS
     assert told.seen.to_come == 0
-    assert "held" in told.note
+    assert "released" in told.note
 
 
 def test_members_of_an_array_that_waits_for_another_job_do_not_count(world: World) -> None:
     submit(world, sweep(5, "after", 9, depends_on=[{"job": "last"}]))
     told = world.forecast_service.explain("last")
     assert told.expected_start_ms == world.clock() + 10 * HOUR_MS
-    assert "waits for other jobs" in told.note
+    assert "dependencies end" in told.note
 
 
 def test_a_member_that_was_changed_before_its_turn_comes_first_and_has_a_start(world: World) -> None:
@@ -178,7 +178,7 @@ def test_a_simulation_that_ends_before_says_so(world: World, monkeypatch: pytest
 def test_the_place_of_a_job_counts_members_that_are_in_no_queue_yet(world: World) -> None:
     seen = world.seen("last")
     assert (seen.place, seen.to_come) == (10, 8)
-    assert seen.reason.message.endswith("; 1 job ahead, and 8 members of `sweep` that are not in the queue yet")
+    assert seen.reason.message.endswith("; 1 waiting job ahead, and 8 members of `sweep` that are not in the queue yet")
     (listed,) = [
         each for each in world.queries.jobs(JobFilter(states=WAITING), 10, None)[0] if each.job.job_name == "last"
     ]
@@ -190,7 +190,7 @@ def test_the_place_of_a_job_counts_members_that_are_in_no_queue_yet(world: World
 def test_the_place_of_a_dry_run_counts_them_as_well(world: World) -> None:
     dry = world.forecast_service.dry_run(request("other", 0), ROOT)
     assert (dry.seen.place, dry.seen.to_come) == (11, 8)
-    assert "2 jobs ahead, and 8 members of `sweep`" in dry.seen.reason.message
+    assert "2 waiting jobs ahead, and 8 members of `sweep`" in dry.seen.reason.message
     before = world.forecast_service.dry_run(request("urgent", 6), ROOT)
     assert (before.seen.place, before.seen.to_come) == (1, 0)
 

@@ -80,7 +80,7 @@ def test_a_dry_run_returns_place_reason_and_start_and_changes_nothing(full: Worl
     # `early` starts when `two` has ended, this one when `early` and `three` have.
     assert hours(told.expected_start_ms) == 3
     assert (told.preempts, told.delays) == ([], [])
-    assert "every job runs as long as its limit" in told.note
+    assert "every job runs until its limit" in told.note
     assert contents(full) == before
 
 
@@ -212,7 +212,7 @@ def test_jobs_in_other_pools_are_ignored() -> None:
 def test_a_running_job_has_its_latest_end(full: World) -> None:
     told = full.forecast_service.explain("two")
     assert (told.expected_start_ms, hours(told.expected_end_ms), told.ahead, told.more) == (None, 2, (), 0)
-    assert "at the latest" in told.note
+    assert told.note == "It has ended by then: its limit and the time for its provisioning and stop are over."
 
 
 def test_a_held_job_has_no_expected_start_and_a_note_with_the_remedy(full: World) -> None:

@@ -584,7 +584,7 @@ def test_a_job_far_back_has_the_number_of_jobs_ahead_of_it(world: World) -> None
         world.now_s += 1
     near, far = world.seen("j099"), world.seen("j119")
     assert (near.place, far.place) == (100, 120)
-    assert "99 jobs ahead" in near.reason.message
+    assert "99 waiting jobs ahead" in near.reason.message
     assert far.reason.message == "waits behind 119 jobs in the queue"
     listed, token = world.queries.jobs(JobFilter(states=WAITING), 100, None)
     assert [seen.place for seen in listed] == list(range(1, 101))

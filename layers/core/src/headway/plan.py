@@ -104,7 +104,7 @@ class Wait:
         Args:
             to_come: members of arrays that will be ahead of it as well, as a part of a sentence; empty for none.
         """
-        ahead = f"{self.ahead} {'job' if self.ahead == 1 else 'jobs'} ahead" if self.ahead else ""
+        ahead = f"{self.ahead} waiting {'job' if self.ahead == 1 else 'jobs'} ahead" if self.ahead else ""
         if to_come:
             ahead = f"{ahead}, and {to_come}" if ahead else f"ahead will be {to_come}"
         return f"{self.reason.message}; {ahead}" if ahead else self.reason.message

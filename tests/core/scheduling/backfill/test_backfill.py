@@ -136,10 +136,10 @@ def test_a_blocked_job_names_the_holders_of_its_instances_and_its_latest_start()
     )
     assert reason_of(plan, "b") == (
         "would delay `head` (priority 9), which can start at 01:16 UTC; "
-        "with a limit (MaxRuntimeInSeconds) of 3600 s or less it could start now; 1 job ahead"
+        "with a limit (MaxRuntimeInSeconds) of 3600 s or less it could start now; 1 waiting job ahead"
     )
     assert reason_of(plan, "c") == (
-        "waits for ml.p5.48xlarge behind `head` (priority 9), which can start by 01:16 UTC; 2 jobs ahead"
+        "waits for ml.p5.48xlarge behind `head` (priority 9), which can start by 01:16 UTC; 2 waiting jobs ahead"
     )
 
 
@@ -147,5 +147,5 @@ def test_a_job_blocked_by_endless_jobs_has_a_reason_that_says_so() -> None:
     plan = schedule(snapshot(held("x", 9), HEAD, job("b", limit_s=60), size=2))
     assert reason_of(plan, "b") == (
         "waits behind `head` (priority 9), which waits for jobs without a time limit, "
-        "so what it needs is kept for it; 1 job ahead"
+        "so what it needs is kept for it; 1 waiting job ahead"
     )

@@ -107,8 +107,8 @@ REMEDIES: Mapping[ReasonCode, Remedy] = {
     ),
     ReasonCode.STOPPED: Remedy(
         text=(
-            "If the stop was not intended: a job that reached its own time limit needs a higher limit; submit it "
-            "under a new name."
+            "Nothing if the stop was intended. Otherwise submit the job under a new name; one that reached its own time "
+            "limit needs a higher limit."
         ),
     ),
     ReasonCode.STOPPED_BY_POLICY: Remedy(

@@ -174,7 +174,7 @@ class ForecastService:
             if known is not None and attempt.stop_cause is None:
                 likely_end = predict_end(attempt.allocation(), known, self._clocks.training_ms())
             note, end_ms = (
-                "It ends by then at the latest: its limit and the configured overhead are over.",
+                "It has ended by then: its limit and the time for its provisioning and stop are over.",
                 _end_ms(attempt),
             )
         elif job.held:

@@ -34,8 +34,8 @@ pool without teams; five pools with twenty teams), so a forecast takes about a s
 """
 
 _ASSUMES = (
-    "Holds if every job runs as long as its limit lets it (most end sooner), and no other job of higher rank comes: "
-    "a new one, or one that is held, waits for other jobs or is tried again after a failure."
+    "Holds if every job runs until its limit (most end sooner), and no job of higher rank joins the queue: a new, "
+    "released or retried one, or one whose dependencies end."
 )
 
 _ALL = (-(1 << 62), 0, "")
