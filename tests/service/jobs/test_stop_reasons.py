@@ -38,7 +38,7 @@ def test_a_running_job_shows_the_reason_while_it_stops_and_after_its_end(world: 
     world.tick()
     world.pass_time(150)
     ended = world.seen("a")
-    assert (ended.job.job_state, ended.reason.message) == ("stopped", "stopped on request: wrong data")
+    assert (ended.job.job_state, ended.reason.message) == ("stopped", "stopped by root: wrong data")
     assert messages(world)[-2:] == [seen.reason.message, ended.reason.message]
 
 
@@ -50,7 +50,7 @@ def test_a_job_that_is_stopped_before_its_launch_shows_the_reason(world: World, 
     # Longer than the lease of the launch, and than SageMaker may take to show it.
     world.now_s += 200
     world.tick()
-    wanted = f"stopped before SageMaker launched it{': ' if why else ''}{why}"
+    wanted = f"stopped by root before SageMaker launched it{': ' if why else ''}{why}"
     assert (world.seen("a").job.job_state, world.seen("a").reason.message) == ("stopped", wanted)
 
 
@@ -62,7 +62,7 @@ def test_the_reason_of_the_first_stop_counts(world: World) -> None:
     assert "root: first;" in world.seen("a").reason.message
     world.tick()
     world.pass_time(150)
-    assert world.seen("a").reason.message == "stopped on request: first"
+    assert world.seen("a").reason.message == "stopped by root: first"
 
 
 def test_a_stop_without_a_reason_does_not_repeat_the_policys_reason_for_an_earlier_stop(world: World) -> None:

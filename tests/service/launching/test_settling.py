@@ -213,7 +213,7 @@ def test_an_unmade_launch_that_has_to_stop_is_abandoned(world: World, stopped: b
     assert (str(found.job_state), found.reason.code, found.reason.message) == (
         state,
         code,
-        "stopped before SageMaker launched it",
+        "stopped by root before SageMaker launched it",
     )
 
 

@@ -469,7 +469,7 @@ def test_an_attempt_that_its_owner_stops_meanwhile_is_left_alone(
     assert len(queue.watch().measures) == 0
     queue.world.tick()
     queue.world.pass_time(600)
-    assert queue.world.seen("a").reason.message == "stopped on request"
+    assert queue.world.seen("a").reason.message == "stopped by root"
 
 
 @pytest.mark.parametrize(("changes", "measures"), [(1, 1), (MAX_TRIES - 1, 1), (MAX_TRIES, 0)])
@@ -498,7 +498,7 @@ def test_a_stopping_job_that_its_owner_also_stops_ends_at_the_owners_request(cli
     queue.world.commands.stop("a", ROOT)
     queue.world.tick()
     queue.world.pass_time(600)
-    assert queue.world.seen("a").reason.message == "stopped on request"
+    assert queue.world.seen("a").reason.message == "stopped by root"
 
 
 class Counted:

@@ -352,14 +352,15 @@ def name_taken(attempt: str) -> Reason:
     return Reason(code=ReasonCode.NAME_TAKEN, message=message)
 
 
-def stopped_before_launch(code: ReasonCode, *, why: str = "") -> Reason:
+def stopped_before_launch(code: ReasonCode, *, by: str = "", why: str = "") -> Reason:
     """An attempt was stopped before its launch; its job is requeued, or has stopped.
 
     Args:
         code: whether it was preempted, or requeued by the policy, or its job has stopped.
+        by: the caller who requested the stop; empty if it was none, or is not known.
         why: the reason of the caller, or of the policy, that requested the stop; may be empty.
     """
-    return Reason(code=code, message=f"stopped before SageMaker launched it{_because(why)}")
+    return Reason(code=code, message=f"stopped{_by(by)} before SageMaker launched it{_because(why)}")
 
 
 def paused_before_launch() -> Reason:
@@ -416,9 +417,14 @@ def stopped_at_limit(limit: str) -> Reason:
     return Reason(code=ReasonCode.STOPPED, message=message)
 
 
-def stopped_on_request(why: str = "") -> Reason:
-    """A running job has stopped, as a caller requested, perhaps with a reason (``why``)."""
-    return Reason(code=ReasonCode.STOPPED, message=f"stopped on request{_because(why)}")
+def stopped_on_request(by: str = "", why: str = "") -> Reason:
+    """A running job has stopped, as a caller requested.
+
+    Args:
+        by: the caller; empty if that is not known.
+        why: the caller's reason; may be empty.
+    """
+    return Reason(code=ReasonCode.STOPPED, message=f"stopped{_by(by) or ' on request'}{_because(why)}")
 
 
 def stopped_outside(status: str, cause: str | None) -> Reason:
@@ -493,6 +499,10 @@ def underused(found: str) -> Reason:
 def stopping_for_underuse(found: str) -> Reason:
     """A job has low utilization, and is being stopped."""
     return Reason(code=ReasonCode.UNDERUSED, message=f"stopping, as it has low utilization ({found})")
+
+
+def _by(caller: str) -> str:
+    return f" by {caller}" if caller else ""
 
 
 def _because(cause: str | None) -> str:

@@ -107,8 +107,8 @@ REMEDIES: Mapping[ReasonCode, Remedy] = {
     ),
     ReasonCode.STOPPED: Remedy(
         text=(
-            "Nothing if the stop was intended. Otherwise submit the job under a new name; one that reached its own time "
-            "limit needs a higher limit."
+            "Nothing if the stop was intended. Otherwise submit the job under a new name; one that reached its own "
+            "time limit needs a higher limit."
         ),
     ),
     ReasonCode.STOPPED_BY_POLICY: Remedy(

@@ -238,7 +238,8 @@ class JobCommands:
             raise Conflict.stale()
         if attempt.stop_cause is StopCause.REQUEST:
             return []
-        return transitions.stop_active(job, attempt, reasons.stop_requested(caller.name, why), now_ms, given=why)
+        reason = reasons.stop_requested(caller.name, why)
+        return transitions.stop_active(job, attempt, reason, now_ms, by=caller.name, given=why)
 
     def _seen(self, job: JobRecord) -> JobView[JobRecord]:
         return self._explainer.explain([job])[0]

@@ -88,7 +88,7 @@ class Conclusions:
                 self._observer.end(attempt, end, None, now_ms)
             case Missing() if attempt.stop_cause is not None:
                 trigger, code = _CANCELED.get(attempt.stop_cause, _PREEMPTED)
-                reason = reasons.stopped_before_launch(code, why=attempt.stop_reason)
+                reason = reasons.stopped_before_launch(code, by=attempt.stopped_by, why=attempt.stop_reason)
                 self._observer.end(attempt, End(trigger=trigger, reason=reason), None, now_ms)
             case Missing() | NameInUse() | NotLaunched():
                 self._put_back(attempt, proof, now_ms)

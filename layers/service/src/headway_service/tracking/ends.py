@@ -161,7 +161,8 @@ def _by_itself(attempt: AttemptRecord, sighting: TrainingJobStatus) -> End:
     if sighting.status == "Failed":
         return End(trigger=JobTrigger.FAIL, reason=reasons.failed(sighting.failure_reason))
     if attempt.stop_cause is StopCause.REQUEST:
-        return End(trigger=JobTrigger.END_STOPPED, reason=reasons.stopped_on_request(attempt.stop_reason))
+        reason = reasons.stopped_on_request(attempt.stopped_by, attempt.stop_reason)
+        return End(trigger=JobTrigger.END_STOPPED, reason=reason)
     return End(trigger=JobTrigger.END_STOPPED, reason=reasons.stopped_outside(sighting.status, sighting.failure_reason))
 
 

@@ -117,7 +117,9 @@ def preempt(
     ]
 
 
-def stop_active(job: JobRecord, attempt: AttemptRecord, reason: Reason, now_ms: int, *, given: str = "") -> list[Write]:
+def stop_active(
+    job: JobRecord, attempt: AttemptRecord, reason: Reason, now_ms: int, *, by: str = "", given: str = ""
+) -> list[Write]:
     """Ask the attempt of a job to stop for good.
 
     If it is being preempted, the preemptor still gets its instances.
@@ -125,11 +127,12 @@ def stop_active(job: JobRecord, attempt: AttemptRecord, reason: Reason, now_ms: 
     Args:
         attempt: its live attempt.
         reason: why.
+        by: the caller, whom the end of the attempt names; empty if it is no caller.
         given: the caller's own reason, which the end of the attempt repeats.
     """
     moved = move_job(job, JobTrigger.STOP, reason, now_ms, attempt=attempt.attempt_name)
     # Also if the caller gave none: the policy's reason no longer applies.
-    stopping = _stopping(attempt, StopCause.REQUEST, now_ms, stop_reason=given)
+    stopping = _stopping(attempt, StopCause.REQUEST, now_ms, stopped_by=by, stop_reason=given)
     return [moved.put(was=job.version), stopping.put(was=attempt.version)]
 
 

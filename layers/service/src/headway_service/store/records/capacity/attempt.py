@@ -92,6 +92,8 @@ class AttemptRecord(AllTerms):
     stopping_since_ms: int | None = None
     #: Why the policy, or a caller, stops it; empty if the caller gave no reason.
     stop_reason: str = ""
+    #: The caller who stops it, as in ``user/ada``; empty if it is the policy, or the array of its job.
+    stopped_by: str = ""
     #: Whether it is stopped early, as a member of an array that is worse than others.
     stops_early: bool = False
     #: The priority of its job after a requeue.
