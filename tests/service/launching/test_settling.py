@@ -191,11 +191,13 @@ def test_a_launch_with_a_changed_attempt_is_executed_as_decided_unless_it_has_en
 
 
 @pytest.mark.parametrize(
-    ("stopped", "code", "state"),
-    [(True, "Stopped", "stopped"), (False, "ReturnedToLine", "preempted")],
+    ("stopped", "code", "state", "by"),
+    [(True, "Stopped", "stopped", " by root"), (False, "ReturnedToLine", "preempted", "")],
     ids=["its user stopped it", "it was preempted"],
 )
-def test_an_unmade_launch_that_has_to_stop_is_abandoned(world: World, stopped: bool, code: str, state: str) -> None:
+def test_an_unmade_launch_that_has_to_stop_is_abandoned(
+    world: World, stopped: bool, code: str, state: str, by: str
+) -> None:
     world.submit("a", ResourceConfig=on(2))
     fail_once(world, "CreateTrainingJob", NO_ANSWER)
     world.tick()
@@ -213,7 +215,7 @@ def test_an_unmade_launch_that_has_to_stop_is_abandoned(world: World, stopped: b
     assert (str(found.job_state), found.reason.code, found.reason.message) == (
         state,
         code,
-        "stopped by root before SageMaker launched it",
+        f"stopped{by} before SageMaker launched it",
     )
 
 
