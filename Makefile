@@ -93,7 +93,7 @@ examples: .venv/.made .envs/sandbox/.made .envs/sam/.made .envs/sdk3/.made .envs
 	$(VENV)/python -m examples $(EXAMPLE)
 
 .PHONY: setup-sandbox
-setup-sandbox: .venv/.made .envs/sandbox/.made .envs/sam/.made ## make what `headway` and its sandbox need: a quarter of all environments
+setup-sandbox: .venv/.made .envs/sandbox/.made .envs/sam/.made ## make what `headway` and its sandbox need: a third of all environments
 
 .PHONY: setup
 setup: .venv/.made .envs/core/.made .envs/sandbox/.made .envs/sam/.made .envs/examples/.made .envs/fuzz/.made .envs/template/.made .envs/docs/.made .envs/board/.made $(COVALENT:%=.envs/%/.made) $(SDKS:%=.envs/%/.made) ## make all environments: two gigabytes

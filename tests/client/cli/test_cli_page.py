@@ -66,6 +66,8 @@ def test_the_exit_codes_are_those_of_the_code():
     assert documented == [(int(code), meaning) for code, meaning in told]
     constants = {value for name, value in vars(exit_codes).items() if name.startswith("EXIT_")}
     assert {code for code, _ in documented} == constants
+    tutorial = (ROOT / "docs/tutorial/quickstart.md").read_text().partition("## Exit codes\n")[2]
+    assert {int(code) for code in re.findall(r"\b(\d+) ", tutorial)} == constants
 
 
 @pytest.mark.parametrize("row", rows("Limits"), ids=lambda row: row[2])
