@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from headway_service.actions.action import KEPT_S, ActionKind, ActionRecord, Author
+from headway_service.actions.action import DEPLOYMENT, KEPT_S, ActionKind, ActionRecord, Author
 from tests.service.stopped_clocks import clocks_at
 
 ADA = Author("user/ada", "10.0.0.7", "the cooling is repaired")
@@ -21,6 +21,7 @@ ADA = Author("user/ada", "10.0.0.7", "the cooling is repaired")
             "user/ada drained ml.p5.48xlarge, and had running jobs stopped: the cooling is repaired",
         ),
         (ActionKind.RESUME, "ml.p5.48xlarge", Author("user/ada"), "user/ada resumed ml.p5.48xlarge"),
+        (ActionKind.CONFIGURE, "1", DEPLOYMENT, "the deployment set version 1 of the configuration"),
         (ActionKind.CONFIGURE, "7", Author(""), "somebody set version 7 of the configuration"),
         (
             ActionKind.STOP_ROGUE,

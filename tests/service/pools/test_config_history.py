@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from headway_service.actions.action import Author
+from headway_service.actions.action import DEPLOYMENT, Author
 from headway_service.errors import InvalidRequest, RetryLater, VersionNotFound
 from headway_service.pools import apply_config
 from headway_service.pools.apply_config import find_applied
@@ -58,26 +58,26 @@ def test_a_change_is_recorded_with_who_made_it_when_from_where_and_why(world: Wo
     assert (newest.version, newest.by, newest.address, newest.reason) == (2, "user/ada", "10.0.0.7", "more room")
     assert newest.changed_ms == world.clock()
     assert newest.expires_at == world.machine_clock() // 1000 + KEPT_S
-    assert (first.version, first.by) == (1, "")
+    assert (first.version, first.by) == (1, DEPLOYMENT.name)
     assert [(each.field, each.message) for each in changes_since(first, newest)] == [("overheadSeconds", "not set → 7")]
 
 
 def test_a_resize_is_recorded_with_its_author(world: World) -> None:
     editor(world).resize(P5, 3, BOB)
-    assert authors(world) == [(2, "user/bob"), (1, "")]
+    assert authors(world) == [(2, "user/bob"), (1, DEPLOYMENT.name)]
 
 
 def test_an_edit_of_the_parameter_has_no_author(world: World) -> None:
     editor(world).resize(P5, 3, ADA)
     by_hand(world)
     world.tick()
-    assert authors(world) == [(3, ""), (2, "user/ada"), (1, "")]
+    assert authors(world) == [(3, ""), (2, "user/ada"), (1, DEPLOYMENT.name)]
 
 
 def test_a_repeated_call_is_recorded_once(world: World) -> None:
     editor(world).replace(OTHER, made_from=1, author=ADA)
     editor(world).replace(OTHER, made_from=1, author=BOB)
-    assert authors(world) == [(2, "user/ada"), (1, "")]
+    assert authors(world) == [(2, "user/ada"), (1, DEPLOYMENT.name)]
 
 
 @pytest.mark.parametrize("made_from", [1, None])
@@ -87,9 +87,9 @@ def test_a_change_whose_caller_dies_after_the_write_is_recorded_with_its_author_
     around_the_write(world, after=die)
     with pytest.raises(Broken):
         editor(world).replace(OTHER, made_from=made_from, author=ADA)
-    assert authors(world) == [(1, "")]
+    assert authors(world) == [(1, DEPLOYMENT.name)]
     world.tick()
-    assert authors(world) == [(2, "user/ada"), (1, "")]
+    assert authors(world) == [(2, "user/ada"), (1, DEPLOYMENT.name)]
 
 
 def test_a_change_that_was_never_stored_is_not_recorded(world: World) -> None:
@@ -97,7 +97,7 @@ def test_a_change_that_was_never_stored_is_not_recorded(world: World) -> None:
     with pytest.raises(Broken):
         editor(world).replace(OTHER, made_from=1, author=ADA)
     world.tick()
-    assert authors(world) == [(1, "")]
+    assert authors(world) == [(1, DEPLOYMENT.name)]
 
 
 def test_an_edit_that_a_change_overtakes_is_recorded_without_its_author(world: World) -> None:
@@ -105,13 +105,13 @@ def test_an_edit_that_a_change_overtakes_is_recorded_without_its_author(world: W
     with pytest.raises(Exception, match="the configuration has version 4"):
         editor(world).replace(OTHER, made_from=1, author=ADA)
     world.tick()
-    assert authors(world) == [(4, ""), (1, "")]
+    assert authors(world) == [(4, ""), (1, DEPLOYMENT.name)]
 
 
 def test_a_forced_change_is_recorded_with_its_author(world: World) -> None:
     by_hand(world)
     editor(world).replace(OTHER, made_from=None, author=ADA)
-    assert authors(world) == [(3, "user/ada"), (1, "")]
+    assert authors(world) == [(3, "user/ada"), (1, DEPLOYMENT.name)]
 
 
 def test_versions_that_begin_again_hide_none_of_those_before(world: World) -> None:
@@ -127,7 +127,7 @@ def test_versions_that_begin_again_hide_none_of_those_before(world: World) -> No
         (1, 4, "user/ada"),
         (1, 3, "user/ada"),
         (1, 2, "user/ada"),
-        (1, 1, ""),
+        (1, 1, DEPLOYMENT.name),
     ]
     known = find_applied(world.table)
     assert known is not None
@@ -153,7 +153,7 @@ def test_a_year_of_changes_is_read_page_by_page_and_each_version_can_be_compared
     assert pages == 8
     assert seen == [
         *((day + 2, f"user/u{day % 3}", f"day {day}") for day in reversed(range(365))),
-        (1, "", ""),
+        (1, DEPLOYMENT.name, ""),
     ]
     changes = changes_since(get_record(world.table, 1, 2), get_record(world.table, 1, 366 - 1))
     assert [(each.field, each.message) for each in changes] == [(f"pools.{P5}.size", "3 → 9")]
@@ -193,7 +193,7 @@ def test_what_cannot_be_stored_now_is_not_recorded(world: World, monkeypatch: py
     monkeypatch.setattr(world.configuration, "write", fails)
     with pytest.raises(RetryLater):
         editor(world).replace(OTHER, made_from=1, author=ADA)
-    assert authors(world) == [(1, "")]
+    assert authors(world) == [(1, DEPLOYMENT.name)]
 
 
 def test_the_first_document_of_a_deployment_is_recorded() -> None:
@@ -219,13 +219,13 @@ def test_a_document_that_is_set_revoked_and_set_again_after_a_crash_stays(world:
     editor(world).replace(POOLS, made_from=3, author=BOB)
     assert editor(world).replace(OTHER, made_from=4, author=ADA).version == 5
     world.tick()
-    assert authors(world) == [(5, "user/ada"), (4, "user/bob"), (3, "user/ada"), (2, "user/bob"), (1, "")]
+    assert authors(world) == [(5, "user/ada"), (4, "user/bob"), (3, "user/ada"), (2, "user/bob"), (1, DEPLOYMENT.name)]
 
 
 def test_an_edit_that_no_tick_has_seen_is_not_blamed_on_the_next_caller(world: World) -> None:
     by_hand(world)
     editor(world).resize(P5, 3, ADA)
-    assert authors(world) == [(3, "user/ada"), (2, ""), (1, "")]
+    assert authors(world) == [(3, "user/ada"), (2, ""), (1, DEPLOYMENT.name)]
     newest, edited, _ = records(world)
     assert [each.field for each in changes_since(edited, newest)] == [f"pools.{P5}.size"]
 
@@ -235,7 +235,7 @@ def test_the_change_of_a_caller_who_died_is_not_blamed_on_the_next_one(world: Wo
     with pytest.raises(Broken):
         editor(world).replace(OTHER, made_from=1, author=ADA)
     editor(world, "other").resize(P5, 3, BOB)
-    assert authors(world) == [(3, "user/bob"), (2, "user/ada"), (1, "")]
+    assert authors(world) == [(3, "user/bob"), (2, "user/ada"), (1, DEPLOYMENT.name)]
 
 
 def test_a_caller_whose_write_was_lost_is_not_the_author_of_an_equal_one(world: World) -> None:
@@ -244,7 +244,7 @@ def test_a_caller_whose_write_was_lost_is_not_the_author_of_an_equal_one(world: 
         editor(world, "zzz").replace(OTHER, made_from=1, author=ADA)
     world.now_s += 60
     editor(world, "aaa").replace(OTHER, made_from=1, author=BOB)
-    assert authors(world) == [(2, "user/bob"), (1, "")]
+    assert authors(world) == [(2, "user/bob"), (1, DEPLOYMENT.name)]
 
 
 def test_a_document_in_force_that_has_no_record_gets_one_with_the_next_change(world: World) -> None:

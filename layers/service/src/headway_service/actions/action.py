@@ -53,7 +53,7 @@ class Author:
     """Who acts through the API.
 
     Attributes:
-        name: the caller, as in ``user/ada``; empty if AWS's own records name who.
+        name: the caller, as in ``user/ada``, or that of :data:`DEPLOYMENT`; empty if AWS's own records name who.
         address: the IP address of the call; empty if it is not known.
         reason: the reason given; empty for none.
     """
@@ -61,6 +61,10 @@ class Author:
     name: str
     address: str = ""
     reason: str = ""
+
+
+DEPLOYMENT = Author(name="the deployment")
+"""Who has set the first configuration, in place of a caller. No caller has a name with a space."""
 
 
 class ActionRecord(Record):

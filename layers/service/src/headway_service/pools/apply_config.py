@@ -7,7 +7,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import Any
 
-from headway_service.actions.action import ActionKind, ActionRecord, Author
+from headway_service.actions.action import DEPLOYMENT, ActionKind, ActionRecord, Author
 from headway_service.config import document as configuration
 from headway_service.config.document import Configuration
 from headway_service.errors import Conflict, InvalidConfiguration, RetryLater
@@ -177,7 +177,7 @@ def _apply(
         life=(known.life if known is not None else 1) + begins_again,
     )
     made_by = made_by or write_of(stored, read_edits(table))
-    author = made_by.author if made_by is not None else None
+    author = made_by.author if made_by is not None else _author_of_parameter(known, noted.version)
     record = record_of(
         configuration.text_of(wanted),
         version=noted.version,
@@ -198,6 +198,14 @@ def _apply(
         logger.info("another call applies a configuration at the same time", extra={"version": stored.version})
         return find_applied(table) or noted
     return _apply_to_ledger(table, noted, clocks)
+
+
+def _author_of_parameter(known: EffectiveConfig | None, version: int) -> Author | None:
+    """Who has written a document that no call has written; None if that is not known.
+
+    The template creates the parameter, with its first version. Any other document is somebody's edit of the parameter.
+    """
+    return DEPLOYMENT if known is None and version == 1 else None
 
 
 def _missing_record(table: Table, known: EffectiveConfig) -> list[Put]:
