@@ -51,6 +51,6 @@ def test_the_examples_of_the_page(
     assert in_order(capsys.readouterr().out, LINES)
     assert server.queue.jobs["job1"]["priority"] == 5
 
-    server.queue.jobs["job1"].update(jobState="stopped")
+    server.queue.jobs["job1"].update(jobState="pending", liveAttempt=None)
     exec(example(PAGE, "Stop, describe, attach"), {"job_name": "job1"})
     assert "Stopped" in capsys.readouterr().out

@@ -18,11 +18,7 @@ LOCK = "lock"
 
 
 def has_state(folder: Path) -> bool:
-    """Return whether a folder has the state of a sandbox: another one of this name is not Headway's to remove.
-
-    Args:
-        folder: The folder.
-    """
+    """Return whether a folder has the state of a sandbox: another one of this name is not Headway's to remove."""
     has_journal = administrator.find(folder) is not None and (folder / journal.FILE).is_file()
     return has_journal or _names_server(folder / FILE)
 
