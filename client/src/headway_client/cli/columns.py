@@ -32,20 +32,8 @@ NAMES = (
 
 ENDED_NAMES = (
     *("name", "state", "priority", "entered", "started", "ended", "wait", "run", "attempts", "preemptions", "hours"),
-    *(
-        "lost",
-        "usage",
-        "billed",
-        "cost",
-        "lost-cost",
-        "saved",
-        "estimate",
-        "unpriced",
-        "lost-unpriced",
-        "prices",
-        "team",
-        "owner",
-    ),
+    *("lost", "usage", "billed", "cost", "lost-cost", "saved", "estimate", "unpriced", "lost-unpriced", "prices"),
+    *("team", "owner"),
 )
 """Those of jobs that ended in a span of time, of which the queue returns what they used, lost and cost."""
 

@@ -8,7 +8,18 @@ from typing import Annotated, Any
 
 from headway.api_documents.arrays import ArrayProgress
 from headway.api_documents.codec import ApiDocument, Member
-from headway.api_documents.values import Instances, Price, Time
+from headway.api_documents.values import (
+    Cost,
+    EstimatedCost,
+    Instances,
+    LostCost,
+    LostUnpricedSeconds,
+    Price,
+    SavedCost,
+    SavedSeconds,
+    Time,
+    UnpricedSeconds,
+)
 from headway.dependencies import Condition, Ending
 from headway.lifecycle import TERMINAL, AttemptState, JobState
 
@@ -182,32 +193,15 @@ class JobDetails(Job):
     billed_seconds: Annotated[Mapping[str, int], Member("Billed instances times seconds of these, per pool.")] = field(
         default_factory=dict
     )
-    cost: Annotated[float | None, Member("Of the billed time, at the prices of the day of its end; null without.")] = (
-        None
-    )
-    lost_cost: Annotated[float | None, Member("The part of `cost` for what was lost; null if it is not known.")] = None
-    lost_unpriced_seconds: Annotated[
-        Mapping[str, int], Member("Lost instances times seconds that `lostCost` does not have.")
-    ] = field(default_factory=dict)
-    saved_seconds: Annotated[
-        Mapping[str, int],
-        Member("Instances times seconds for which spot instances trained without being billed, per pool."),
-    ] = field(default_factory=dict)
-    saved_cost: Annotated[
-        float | None, Member("What these would cost on demand, which is what spot saved; null if it is not known.")
-    ] = None
-    estimated_cost: Annotated[
-        float | None,
-        Member(
-            "An estimate, by `spotPerHour`, of spot instances that no other cost has: SageMaker has not reported their "
-            "billable time, or they run. Null without."
-        ),
-    ] = None
+    cost: Cost = None
+    lost_cost: LostCost = None
+    lost_unpriced_seconds: LostUnpricedSeconds = field(default_factory=dict)
+    saved_seconds: SavedSeconds = field(default_factory=dict)
+    saved_cost: SavedCost = None
+    estimated_cost: EstimatedCost = None
     currency: Annotated[str | None, Member("Of the costs.")] = None
     prices: Annotated[tuple[Price, ...], Member("The prices of the costs.")] = ()
-    unpriced_seconds: Annotated[Mapping[str, int], Member("Instances times seconds that `cost` does not have.")] = (
-        field(default_factory=dict)
-    )
+    unpriced_seconds: UnpricedSeconds = field(default_factory=dict)
     expected_run: Annotated[
         ExpectedRun | None, Member("By which the order of equals compares it; null if it counts with its limit.")
     ] = None

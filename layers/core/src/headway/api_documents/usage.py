@@ -7,7 +7,18 @@ from dataclasses import dataclass, field
 from typing import Annotated
 
 from headway.api_documents.codec import ApiDocument, Member
-from headway.api_documents.values import Price, Seconds, Time
+from headway.api_documents.values import (
+    Cost,
+    EstimatedCost,
+    LostCost,
+    LostUnpricedSeconds,
+    Price,
+    SavedCost,
+    SavedSeconds,
+    Seconds,
+    Time,
+    UnpricedSeconds,
+)
 from headway.lifecycle import JobState
 
 
@@ -34,30 +45,13 @@ class EndedJob(ApiDocument):
     unbilled_seconds: Annotated[
         Mapping[str, int], Member("Of spot instances whose billable time SageMaker has not reported.")
     ] = field(default_factory=dict)
-    cost: Annotated[float | None, Member("Of the billed time, at the prices of the day of its end; null without.")] = (
-        None
-    )
-    unpriced_seconds: Annotated[Mapping[str, int], Member("Instances times seconds that `cost` does not have.")] = (
-        field(default_factory=dict)
-    )
-    lost_cost: Annotated[float | None, Member("The part of `cost` for what was lost; null if it is not known.")] = None
-    lost_unpriced_seconds: Annotated[
-        Mapping[str, int], Member("Lost instances times seconds that `lostCost` does not have.")
-    ] = field(default_factory=dict)
-    saved_seconds: Annotated[
-        Mapping[str, int],
-        Member("Instances times seconds for which spot instances trained without being billed, per pool."),
-    ] = field(default_factory=dict)
-    saved_cost: Annotated[
-        float | None, Member("What these would cost on demand, which is what spot saved; null if it is not known.")
-    ] = None
-    estimated_cost: Annotated[
-        float | None,
-        Member(
-            "An estimate, by `spotPerHour`, of spot instances that no other cost has: SageMaker has not reported their "
-            "billable time, or they run. Null without."
-        ),
-    ] = None
+    cost: Cost = None
+    unpriced_seconds: UnpricedSeconds = field(default_factory=dict)
+    lost_cost: LostCost = None
+    lost_unpriced_seconds: LostUnpricedSeconds = field(default_factory=dict)
+    saved_seconds: SavedSeconds = field(default_factory=dict)
+    saved_cost: SavedCost = None
+    estimated_cost: EstimatedCost = None
     currency: Annotated[str | None, Member("Of the costs.")] = None
     prices: Annotated[tuple[Price, ...], Member("The prices of these costs.")] = ()
 
@@ -102,27 +96,12 @@ class UsageSum(ApiDocument):
         Mapping[str, int], Member("What these have used until `runningUntil`: instances times seconds, by pool.")
     ] = field(default_factory=dict)
     cost: Annotated[float | None, Member("Of the billed time, at the prices of each day; null without.")] = None
-    unpriced_seconds: Annotated[Mapping[str, int], Member("Instances times seconds that `cost` does not have.")] = (
-        field(default_factory=dict)
-    )
-    lost_cost: Annotated[float | None, Member("The part of `cost` for what was lost; null if it is not known.")] = None
-    lost_unpriced_seconds: Annotated[
-        Mapping[str, int], Member("Lost instances times seconds that `lostCost` does not have.")
-    ] = field(default_factory=dict)
-    saved_seconds: Annotated[
-        Mapping[str, int],
-        Member("Instances times seconds for which spot instances trained without being billed, per pool."),
-    ] = field(default_factory=dict)
-    saved_cost: Annotated[
-        float | None, Member("What these would cost on demand, which is what spot saved; null if it is not known.")
-    ] = None
-    estimated_cost: Annotated[
-        float | None,
-        Member(
-            "An estimate, by `spotPerHour`, of spot instances that no other cost has: SageMaker has not reported their "
-            "billable time, or they run. Null without."
-        ),
-    ] = None
+    unpriced_seconds: UnpricedSeconds = field(default_factory=dict)
+    lost_cost: LostCost = None
+    lost_unpriced_seconds: LostUnpricedSeconds = field(default_factory=dict)
+    saved_seconds: SavedSeconds = field(default_factory=dict)
+    saved_cost: SavedCost = None
+    estimated_cost: EstimatedCost = None
     idle_seconds: Annotated[
         Mapping[str, int],
         Member("By pool only: instances times seconds in which instances were idle while jobs waited for the pool."),

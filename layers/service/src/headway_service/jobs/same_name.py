@@ -19,7 +19,7 @@ PRIORITY_FIELDS = frozenset(f"Tags.{key}" for key in PRIORITY_TAGS)
 def differing_fields(queued: dict[str, Any], submitted: dict[str, Any]) -> list[str]:
     """The paths at which two requests differ, up to :data:`MAX_NAMED` of them. They name no values.
 
-    Tags are told by their keys, as in ``Tags.priority``, unless only their order differs.
+    A tag is named by its key, as in ``Tags.priority``. If only the order of the tags differs, the field is ``Tags``.
 
     Args:
         queued: the request of the job in the queue.

@@ -127,7 +127,7 @@ def stop_active(
     Args:
         attempt: its live attempt.
         reason: why.
-        by: the caller, whom the end of the attempt names; empty if it is no caller.
+        by: who stops it, as in ``user/ada``; empty if that is the policy or an array.
         given: the caller's own reason, which the end of the attempt repeats.
     """
     moved = move_job(job, JobTrigger.STOP, reason, now_ms, attempt=attempt.attempt_name)
