@@ -336,12 +336,10 @@ deploy: build ## deploy to AWS; ENV=dev or prod, GUIDED=1 asks for the account's
 	@config=samconfig.toml; if [[ -e samconfig.local.toml ]]; then config=samconfig.local.toml; fi; \
 		how=(--config-file "$(CURDIR)/$$config" --config-env $(ENV)); \
 		check=($(if $(filter no,$(CHECKS)),true,$(SAM)/python -m deploy.preflight "$$config" $(ENV))); \
-		$(if $(GUIDED),,"$${check[@]}";) \
-		$(SAM)/sam deploy "$${how[@]}" --no-execute-changeset $(if $(GUIDED),--guided); \
-		$(if $(GUIDED),"$${check[@]}";) \
-		$(SAM)/python -m deploy.guard check "$$config" $(ENV) $(if $(REPLACE),--replace $(REPLACE)); \
+		$(if $(GUIDED),$(SAM)/sam deploy "$${how[@]}" --no-execute-changeset --guided;) \
+		"$${check[@]}"; \
 		$(SAM)/sam deploy "$${how[@]}"; \
-		$(SAM)/python -m deploy.guard protect "$$config" $(ENV)
+		$(SAM)/python -m deploy.stack_policy "$$config" $(ENV)
 
 .PHONY: deploy-sandbox
 deploy-sandbox: .venv/.made .envs/sandbox/.made .envs/sam/.made ## run a release on this machine: deploy, update under load, roll back, delete; OLD=a commit to update from

@@ -19,7 +19,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from deploy import parameters
 from deploy.account import Account, Endpoint, Stack, read_account, read_stack
-from deploy.guard import read_config
+from deploy.stack_policy import read_config
 
 BUILT = Path(".aws-sam/build/template.yaml")
 

@@ -24,6 +24,8 @@ import boto3
 from boto3.dynamodb.conditions import Attr, Key
 from botocore.config import Config
 
+from headway_service.pools.apply_config import KEY as CONFIGURATION
+from headway_service.pools.apply_config import not_applied
 from headway_service.sagemaker_api.names import attempt_name
 from headway_service.sagemaker_api.tags import ATTEMPT_TAG, JOB_TAG
 from headway_service.store import marks
@@ -39,6 +41,7 @@ Item = dict[str, Any]
 _KEYS = ("pk", "sk")
 _EVERYTHING = (PauseRecord.key(PauseRecord.EVERYTHING).pk, PauseRecord.key(PauseRecord.EVERYTHING).sk)
 _MARK_KEY = (marks.KEY.pk, marks.KEY.sk)
+CONFIGURATION_KEY = (CONFIGURATION.pk, CONFIGURATION.sk)
 _COUNTED = ("pauses", "pausesFromMs")
 # Lists are long, and the calls' rates are limited per account.
 PATIENT = Config(retries={"mode": "adaptive", "total_max_attempts": 10})
@@ -65,7 +68,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     args = parser.parse_args(argv)
     tables = boto3.resource("dynamodb", config=PATIENT)
     if args.command == "copy":
-        done = copy(read_items(tables.Table(args.source)), tables.Table(args.target), args.second)
+        source, target = tables.Table(args.source), tables.Table(args.target)
+        done = copy(read_items(source), target, args.second, keeps_configuration=True)
         print(f"{done.written} items written, {done.removed} removed, {done.kept} were as they should be")
         return 0
     if args.command == "guard":
@@ -87,13 +91,17 @@ class Copied:
     kept: int
 
 
-def copy(items: Iterable[Item], target: Table, second: datetime | None = None) -> Copied:
+def copy(
+    items: Iterable[Item], target: Table, second: datetime | None = None, *, keeps_configuration: bool = False
+) -> Copied:
     """Make the items of a table these ones. It can be repeated: equal items are skipped.
 
     Args:
         items: those of the table as it was.
         target: the queue's table.
         second: the time that it is put back to, for people.
+        keeps_configuration: whether the configuration of the queue stays, with its history, if it has one. The next
+            tick has the pools and teams follow it.
     """
     wanted = {key_of(item): item for item in items}
     if not wanted:
@@ -102,6 +110,10 @@ def copy(items: Iterable[Item], target: Table, second: datetime | None = None) -
     if _MARK_KEY in present:
         # By it the training jobs are recognised that were launched since.
         wanted.setdefault(_MARK_KEY, present[_MARK_KEY])
+    if keeps_configuration and CONFIGURATION_KEY in present:
+        wanted = {key: item for key, item in wanted.items() if key[0] != CONFIGURATION_KEY[0]}
+        wanted |= {key: item for key, item in present.items() if key[0] == CONFIGURATION_KEY[0]}
+        wanted[CONFIGURATION_KEY] = dict(not_applied(wanted[CONFIGURATION_KEY]))
     _guard(target, second, restored=wanted.pop(_EVERYTHING, None), present=present.pop(_EVERYTHING, None))
     wanted = {key: _uncounted(item) for key, item in wanted.items()}
     present = {key: _uncounted(item) for key, item in present.items()}

@@ -21,7 +21,7 @@ Answer = Callable[[str, Mapping[str, Any]], Mapping[str, Any]]
 """Takes an operation and its request, and gives the answer: documents, as AWS's JSON protocols have them."""
 
 _serialize = TypeSerializer().serialize
-_OWN_REQUESTS = {"dynamodb", "sqs", "ssm"}
+_OWN_REQUESTS = {"dynamodb", "sqs"}
 
 
 class Wire:

@@ -20,7 +20,6 @@ from headway_sandbox.inprocess.streamed_table import StreamedTable
 from headway_sandbox.sagemaker.service import FakeSageMaker
 from headway_service.observability.logging import logger
 from headway_service.pools.pause_counts import OLDER_CODE_MS
-from headway_service.ports.config_store import ConfigurationStore, ConfigurationText
 from headway_service.ports.table import Table
 from headway_service.store.records.feed import FeedHead
 
@@ -206,10 +205,6 @@ class MeteredQueue(SimulatedDeployment[StreamedTable]):
         """See :class:`SimulatedDeployment`."""
         return self._meter
 
-    def make_configuration(self) -> ConfigurationStore:
-        """See :class:`SimulatedDeployment`."""
-        return self
-
     def call_sagemaker(self, operation: str, request: Mapping[str, Any]) -> Mapping[str, Any]:
         """See :class:`SimulatedDeployment`."""
         self._use("SageMaker calls", 1)
@@ -224,21 +219,6 @@ class MeteredQueue(SimulatedDeployment[StreamedTable]):
     def sleep(self, seconds: float) -> None:
         """See :class:`SimulatedDeployment`."""
         self._use("seconds waited", seconds)
-
-    def read(self) -> ConfigurationText:
-        """See :class:`headway_service.ports.config_store.ConfigurationStore`."""
-        self._use("SSM calls", 1)
-        return self.configuration.read()
-
-    def read_version(self, version: int) -> ConfigurationText | None:
-        """See :class:`headway_service.ports.config_store.ConfigurationStore`."""
-        self._use("SSM calls", 1)
-        return self.configuration.read_version(version)
-
-    def write(self, text: str) -> int:
-        """See :class:`headway_service.ports.config_store.ConfigurationStore`."""
-        # The bench never changes the configuration, so a write is a fault of a scenario.
-        raise RuntimeError(f"a scenario changes the configuration: {text}")
 
     def send_message(self, *, MessageBody: str, **others: Any) -> Mapping[str, Any]:  # noqa: N803 - boto3's name
         """See :class:`SimulatedDeployment`."""

@@ -13,9 +13,7 @@ from bench.metering.offline_boto3 import Wire, WiredTable
 from bench.queues.virtual_time import MeteredQueue, usual_request
 from headway_sandbox.inprocess.lambda_loader import event, http_event
 from headway_service.aws.sagemaker_training_jobs import SageMakerTrainingJobs
-from headway_service.aws.ssm_config_store import ParameterStore
 from headway_service.config.document import MAX_WAITING
-from headway_service.ports.config_store import ConfigurationStore
 from headway_service.ports.table import Table
 from headway_service.ports.training_jobs import AllTrainingJobs
 from headway_service.store import transitions
@@ -143,10 +141,6 @@ class WarmQueue(MeteredQueue):
         """See :class:`SimulatedDeployment`."""
         return SageMakerTrainingJobs(self._wire.client("sagemaker", self.call_sagemaker))
 
-    def make_configuration(self) -> ConfigurationStore:
-        """See :class:`SimulatedDeployment`."""
-        return ParameterStore(self._wire.client("ssm", self._answer_ssm), "/headway/config")
-
     def make_sqs(self) -> Any:
         """See :class:`SimulatedDeployment`."""
         return self._wire.client("sqs", self._answer_sqs)
@@ -156,10 +150,6 @@ class WarmQueue(MeteredQueue):
         if operation == "CreateTrainingJob":
             self._created_ns.append((self.now_ns(), self._wire.boto3_ns()))
         return self.fleet.call(operation, request, now=self.now_s)
-
-    def _answer_ssm(self, *_: Any) -> Mapping[str, Any]:
-        text = self.configuration.read()
-        return {"Parameter": {"Name": "/headway/config", "Value": text.text, "Version": text.version}}
 
     def _answer_sqs(self, _: str, request: Mapping[str, Any]) -> Mapping[str, Any]:
         self.wakes.append(request["MessageBody"])

@@ -30,7 +30,7 @@ from bench.queues.warm import percentile
 from headway_service.bootstrap.settings import Settings
 from headway_service.observability.logging import logger
 
-AT_ONCE = (1, Settings(table="", configuration_parameter="", retention_s=0).launches_at_once)
+AT_ONCE = (1, Settings(table="", retention_s=0, first_configuration="").launches_at_once)
 """One launch at a time, and as many at once as a deployment has unless it says otherwise."""
 
 ALLOWED = (None, 5)

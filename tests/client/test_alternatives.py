@@ -13,13 +13,12 @@ from headway_client.alternatives import is_item, name_in, with_alternatives
 from headway_client.errors import RefusedError, UsageError
 from headway_client.http.api import HeadwayApi
 from headway_client.sagemaker_sdk.training_queue import TrainingQueue
-from headway_service.testing.memory_config import MemoryConfiguration
 from tests.client.conftest import FAST
 from tests.client.fakes.contract import request
 from tests.client.fakes.handler_server import serving
 from tests.client.fakes.server import ACCESS_KEY, REGION, SECRET_KEY
 from tests.client.pages import example
-from tests.client.test_real_handler import handler  # noqa: F401  # a fixture
+from tests.client.test_real_handler import begin_with, handler  # noqa: F401  # a fixture
 
 P5, G5 = "ml.p5.48xlarge", "ml.g5.xlarge"
 SPOT: dict[str, Any] = {
@@ -32,7 +31,7 @@ SPOT: dict[str, Any] = {
 
 @pytest.fixture
 def api(handler: ModuleType) -> Iterator[HeadwayApi]:  # noqa: F811
-    handler.container.store = MemoryConfiguration({"pools": {P5: {"size": 2}, G5: {"size": 4}}})
+    begin_with(handler, {"pools": {P5: {"size": 2}, G5: {"size": 4}}})
     with serving(handler.handler) as endpoint:
         yield HeadwayApi(endpoint, region=REGION, credentials=Credentials(ACCESS_KEY, SECRET_KEY), limits=FAST)
 

@@ -17,7 +17,6 @@ from headway_client.dependencies import with_dependencies
 from headway_client.errors import RefusedError, UsageError
 from headway_client.http.api import HeadwayApi
 from headway_client.sagemaker_sdk.training_queue import TrainingQueue
-from headway_service.testing.memory_config import MemoryConfiguration
 from tests.client.command_line import Run, Write
 from tests.client.conftest import FAST
 from tests.client.fakes.contract import request
@@ -31,7 +30,6 @@ P5 = "ml.p5.48xlarge"
 
 @pytest.fixture
 def api(handler: ModuleType) -> Iterator[HeadwayApi]:  # noqa: F811
-    handler.container.store = MemoryConfiguration({"pools": {P5: {"size": 2}}})
     with serving(handler.handler) as endpoint:
         yield HeadwayApi(endpoint, region=REGION, credentials=Credentials(ACCESS_KEY, SECRET_KEY), limits=FAST)
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from types import ModuleType
 from typing import Any
 
@@ -28,7 +30,6 @@ from headway_client.sagemaker_sdk.training_queue import TrainingQueue
 from headway_service.store import transitions
 from headway_service.store.records.base import ReasonRecord
 from headway_service.store.records.capacity.rogue_job import RogueJobRecord
-from headway_service.testing.memory_config import MemoryConfiguration
 from headway_service.testing.memory_table import MemoryTable
 from tests.client.conftest import FAST
 from tests.client.fakes.contract import request
@@ -40,7 +41,7 @@ from tests.client.fakes.server import ACCESS_KEY, REGION, SECRET_KEY
 def handler(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     for name, value in {
         "HEADWAY_TABLE": "table",
-        "HEADWAY_CONFIG_PARAMETER": "/headway/config",
+        "HEADWAY_FIRST_CONFIGURATION": '{"pools": {"ml.p5.48xlarge": {"size": 2}}}',
         "HEADWAY_RETENTION_DAYS": "30",
         "HEADWAY_WAKE_QUEUE_URL": "https://sqs.invalid/wake.fifo",
         "POWERTOOLS_TRACE_DISABLED": "true",
@@ -50,10 +51,15 @@ def handler(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     module = importlib.import_module("functions.api.app")
     container = module.ApiContainer.from_environment()
     container.table = MemoryTable()
-    container.store = MemoryConfiguration({"pools": {"ml.p5.48xlarge": {"size": 2}}})
     monkeypatch.setattr(container, "wake", lambda _: None)
     monkeypatch.setattr(module, "container", container)
     return module
+
+
+def begin_with(handler: ModuleType, document: Mapping[str, Any]) -> None:
+    """Let the queue begin with a configuration."""
+    container = handler.container
+    container.settings = replace(container.settings, first_configuration=json.dumps(document))
 
 
 @pytest.fixture

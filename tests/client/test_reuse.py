@@ -22,7 +22,6 @@ from headway_service.bootstrap.settings import Settings
 from headway_service.store.records.dependency import EndedJobRecord
 from headway_service.store.records.job import EndedAttempt, JobRecord
 from headway_service.store.repository import get_job
-from headway_service.testing.memory_config import MemoryConfiguration
 from headway_service.testing.memory_objects import MemoryObjects
 from headway_service.testing.memory_role_permissions import MemoryRolePermissions
 from tests.client.command_line import Run, Write
@@ -40,7 +39,6 @@ BUCKETS = {"HEADWAY_REUSE_BUCKET_ARNS": "arn:aws:s3:::bucket"}
 @pytest.fixture
 def objects(handler: ModuleType, monkeypatch: pytest.MonkeyPatch) -> MemoryObjects:  # noqa: F811
     container = handler.container
-    container.store = MemoryConfiguration({"pools": {P5: {"size": 2}}})
     container.objects = MemoryObjects({"bucket": {}})
     container.role_permissions = MemoryRolePermissions()
     for name, value in BUCKETS.items():
@@ -50,7 +48,11 @@ def objects(handler: ModuleType, monkeypatch: pytest.MonkeyPatch) -> MemoryObjec
 
 
 def _environment(settings: Settings) -> dict[str, str]:
-    return {"HEADWAY_TABLE": settings.table, "HEADWAY_CONFIG_PARAMETER": "x", "HEADWAY_RETENTION_DAYS": "30"}
+    return {
+        "HEADWAY_TABLE": settings.table,
+        "HEADWAY_FIRST_CONFIGURATION": settings.first_configuration,
+        "HEADWAY_RETENTION_DAYS": "30",
+    }
 
 
 @pytest.fixture

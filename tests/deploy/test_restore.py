@@ -38,7 +38,7 @@ def fill(table: Any, *items: dict[str, Any]) -> None:
 
 
 def read(table: Any) -> list[dict[str, Any]]:
-    return sorted(table.scan()["Items"], key=lambda each: str(each["pk"]))
+    return sorted(table.scan()["Items"], key=lambda each: (str(each["pk"]), str(each["sk"])))
 
 
 def stored(record: PauseRecord) -> dict[str, Any]:
@@ -184,6 +184,33 @@ def test_the_key_of_the_marks_is_kept_if_it_is_newer_than_the_restored_state(tab
     copied = restore.copy(restore.read_items(tables.Table("restored")), tables.Table("queue"))
     assert (copied.written, copied.removed, copied.kept) == (1, 0, 1)
     assert key in read(tables.Table("queue"))
+
+
+def configuration(version: int, **attributes: Any) -> list[dict[str, Any]]:
+    """The items of a configuration, with its history."""
+    history = [{"pk": "config", "sk": f"history#{each}", "document": str(each)} for each in range(1, version + 1)]
+    return [{"pk": "config", "sk": "config", "version": version, **attributes}, *history]
+
+
+def test_the_configuration_of_the_queue_stays_and_its_pools_and_teams_have_yet_to_follow_it(tables):
+    fill(tables.Table("restored"), item("a"), *configuration(2, left=["x"]))
+    fill(tables.Table("queue"), item("b"), *configuration(3, left=[]))
+    for _ in range(2):
+        restore.main(["copy", "restored", "queue"])
+        assert without_pause(tables.Table("queue")) == [*configuration(3), item("a")]
+
+
+def test_the_configuration_is_restored_where_the_queue_has_none(tables):
+    fill(tables.Table("restored"), item("a"), *configuration(2, left=[]))
+    fill(tables.Table("queue"), item("b"), {"pk": "config", "sk": "history#9"})
+    restore.main(["copy", "restored", "queue"])
+    assert without_pause(tables.Table("queue")) == [*configuration(2, left=[]), item("a")]
+
+
+def test_the_configuration_moves_with_its_table(tables):
+    fill(tables.Table("queue"), *configuration(1))
+    restore.copy([item("a"), *configuration(2, left=[])], tables.Table("queue"))
+    assert without_pause(tables.Table("queue")) == [*configuration(2, left=[]), item("a")]
 
 
 def test_an_empty_table_is_not_copied(tables):

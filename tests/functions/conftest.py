@@ -46,7 +46,6 @@ class Functions:
         self.fleet = FakeSageMaker()
         self.dynamodb = boto3.client("dynamodb")
         self.sqs = boto3.client("sqs")
-        self.ssm = boto3.client("ssm")
         self.queue_url = self.sqs.create_queue(QueueName="wake.fifo", Attributes={"FifoQueue": "true"})["QueueUrl"]
         self._modules: dict[str, ModuleType] = {}
 
@@ -57,9 +56,6 @@ class Functions:
             self.dynamodb.delete_table(TableName="queue")
         self.dynamodb.create_table(TableName="queue", **SCHEMA)
         self.wakes()
-        self.ssm.delete_parameters(Names=["/headway/config"])
-        document = '{"pools": {"ml.p5.48xlarge": {"size": 2}}}'
-        self.ssm.put_parameter(Name="/headway/config", Value=document, Type="String")
 
     def module(self, name: str) -> ModuleType:
         """A function's module, loaded as Lambda loads it: once, by path."""
@@ -116,7 +112,7 @@ def deployed() -> Iterator[Functions]:
         functions = Functions()
         environment.setenv("HEADWAY_TABLE", "queue")
         environment.setenv("HEADWAY_WAKE_QUEUE_URL", functions.queue_url)
-        environment.setenv("HEADWAY_CONFIG_PARAMETER", "/headway/config")
+        environment.setenv("HEADWAY_FIRST_CONFIGURATION", '{"pools": {"ml.p5.48xlarge": {"size": 2}}}')
         environment.setenv("HEADWAY_RETENTION_DAYS", "30")
         environment.setenv("HEADWAY_ALARM_PREFIX", "headway-watch/")
         environment.setenv("HEADWAY_ALARM_TOPIC_ARN", f"arn:aws:sns:{REGION}:123456789012:headway-watch")

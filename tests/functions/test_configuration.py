@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from headway_sandbox.inprocess.lambda_loader import event, http_event
+from headway_sandbox.inprocess.lambda_loader import http_event
 from tests.functions.conftest import ANY_VERSION, Functions
 from tests.service.world import P5
 
@@ -27,8 +27,7 @@ def test_a_configuration_is_shown_with_its_version_and_can_be_set_unchanged(func
     document["pools"][P5]["size"] = 5
     status, changed = functions.http("PUT", "/config", document)
     assert (status, changed["version"], changed["document"]["version"]) == (200, 2, 2)
-    kept = json.loads(functions.ssm.get_parameter(Name="/headway/config")["Parameter"]["Value"])
-    assert ("version" in kept, kept["pools"]) == (False, {P5: {"size": 5}})
+    assert shown(functions)["document"]["pools"] == {P5: {"size": 5}}
 
 
 def test_a_configuration_that_is_older_than_a_resize_does_not_undo_it(functions: Functions) -> None:
@@ -40,15 +39,6 @@ def test_a_configuration_that_is_older_than_a_resize_does_not_undo_it(functions:
     assert refusal["error"]["fields"] == [{"field": f"pools.{P5}.size", "message": "2 → 3"}]
     assert shown(functions)["document"]["pools"] == {P5: {"size": 3}}
     assert functions.wakes() == []
-
-
-def test_a_direct_edit_of_the_parameter_is_not_undone(functions: Functions) -> None:
-    document = shown(functions)["document"]
-    text = json.dumps({"pools": {P5: {"size": 9}}})
-    functions.ssm.put_parameter(Name="/headway/config", Value=text, Type="String", Overwrite=True)
-    status, refusal = functions.http("PUT", "/config", document)
-    assert (status, refusal["error"]["fields"]) == (412, [{"field": f"pools.{P5}.size", "message": "2 → 9"}])
-    assert functions.ssm.get_parameter(Name="/headway/config")["Parameter"]["Value"] == text
 
 
 @pytest.mark.parametrize(
@@ -83,15 +73,3 @@ def test_the_header_takes_precedence_over_the_documents_version_and_one_is_requi
 def test_errors_of_a_document_are_reported_before_its_version_is_checked(functions: Functions) -> None:
     status, refusal = functions.http("PUT", "/config", {"pools": {}})
     assert (status, refusal["error"]["code"]) == (400, "InvalidConfiguration")
-
-
-def test_an_unconditional_write_creates_a_deleted_parameter(functions: Functions) -> None:
-    for _ in range(2):
-        assert functions.http("PUT", "/config", {"pools": {P5: {"size": 3}}}, headers=ANY_VERSION)[0] == 200
-    functions.ssm.delete_parameter(Name="/headway/config")
-    status, answer = functions.http("PUT", "/config", OTHER, headers=ANY_VERSION)
-    assert (status, answer["version"], answer["document"]["pools"]) == (200, 1, OTHER["pools"])
-    functions.invoke("schedule", event("schedule"))
-    assert shown(functions)["document"]["pools"] == OTHER["pools"]
-    text = functions.ssm.get_parameter(Name="/headway/config")["Parameter"]["Value"]
-    assert json.loads(text) == OTHER

@@ -149,7 +149,7 @@ def test_a_malformed_event_is_raised_so_that_it_reaches_the_dead_letter_queue(fu
 def test_a_failed_tick_is_counted_and_does_not_block_the_queue(
     functions: Functions, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    functions.ssm.delete_parameter(Name="/headway/config")
+    functions.dynamodb.delete_table(TableName="queue")
     functions.invoke("schedule", event("schedule"))
     lines = [json.loads(line) for line in capsys.readouterr().out.splitlines() if line.startswith("{")]
     metrics = next(line for line in lines if "_aws" in line)
@@ -367,24 +367,6 @@ def test_rules_are_set_and_shown_and_violations_are_refused_before_anything_is_s
     ]
     assert functions.http("GET", "/jobs/a")[0] == 404
     assert functions.wakes() == []
-
-
-def test_a_document_may_exceed_a_standard_parameter(functions: Functions) -> None:
-    rules = {f"rule-{i}": {"require": {"images": [f"{i}.dkr.ecr.*/" + "x" * 150]}} for i in range(30)}
-    document = {"pools": {"ml.p5.48xlarge": {"size": 2}}, "rules": rules}
-    assert functions.http("PUT", "/config", document, headers=ANY_VERSION)[0] == 200
-    (parameter,) = functions.ssm.describe_parameters()["Parameters"]
-    assert parameter["Tier"] == "Intelligent-Tiering"
-    assert len(functions.ssm.get_parameter(Name="/headway/config")["Parameter"]["Value"]) > 4096
-
-
-def test_an_invalid_manual_edit_of_the_document_is_reported_and_not_used(functions: Functions) -> None:
-    functions.invoke("schedule", event("schedule"))
-    functions.ssm.put_parameter(Name="/headway/config", Value="{", Type="String", Overwrite=True)
-    functions.invoke("schedule", event("schedule"))
-    _, answer = functions.http("GET", "/config")
-    assert "is no JSON" in answer["problem"]
-    assert functions.http("POST", "/jobs", request("a"))[0] == 201
 
 
 REFUSALS: list[tuple[str, str, str, Any, int, str, str]] = [

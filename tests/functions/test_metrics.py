@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from http import HTTPStatus
 from typing import Any
@@ -15,9 +14,10 @@ from headway_sandbox.inprocess.lambda_loader import Context, event
 from headway_service.observability import emf, metrics
 from headway_service.observability.logging import logger
 from headway_service.observability.metrics import NAMESPACE, Metric
-from headway_service.ports.table import Table
+from headway_service.ports.table import Put, Table
+from headway_service.store.records.capacity.ledger import PauseRecord
 from headway_service.store.repository import get_job
-from tests.functions.conftest import Functions
+from tests.functions.conftest import ANY_VERSION, Functions
 from tests.functions.test_tell import Bus
 from tests.service.world import P5, request
 
@@ -35,13 +35,19 @@ def refuse(table: Table, name: str) -> None:
     table.write([entry.put() for entry in get_job(table, name).with_failed(failed).queue_entries()])
 
 
+def forget_pause(table: Table, pool: str) -> None:
+    """Note a pause that nobody has ended for long."""
+    pause, key = PauseRecord(pool=pool, by="user/ada", reason="", since_ms=0), PauseRecord.key(pool)
+    table.write([Put(item={"pk": key.pk, "sk": key.sk, **pause.fields()})])
+
+
 def test_the_functions_publish_all_metrics_of_the_catalogue_and_no_others(
     functions: Functions, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Noughts, too: that nothing is amiss is not published otherwise.
     monkeypatch.setattr(emf, "is_published", lambda _: True)
     document = {"pools": {P5: {"size": 1}}, "teams": {"vision": {}}}
-    functions.ssm.put_parameter(Name="/headway/config", Value=json.dumps(document), Type="String", Overwrite=True)
+    functions.http("PUT", "/config", document, headers=ANY_VERSION)
     functions.http("POST", "/jobs", tagged("low", 1))
     functions.invoke("schedule", event("schedule"))
     functions.http("POST", "/jobs", tagged("high", 5))
@@ -50,10 +56,9 @@ def test_the_functions_publish_all_metrics_of_the_catalogue_and_no_others(
     functions.invoke("observe", {**event("observe"), "detail": stopped})
     functions.http("POST", "/jobs", tagged("refused", 0))
     refuse(functions.module("reconcile").container.table, "refused")
+    forget_pause(functions.module("reconcile").container.table, "ml.g5.xlarge")
     functions.invoke("reconcile", event("reconcile"))
     functions.invoke("watch", event("watch"))
-    functions.ssm.put_parameter(Name="/headway/config", Value="{}", Type="String", Overwrite=True)
-    functions.invoke("schedule", event("schedule"))
     teller = functions.module("tell").container
     monkeypatch.setitem(vars(teller), "_event_bridge", Bus())
     monkeypatch.setattr(teller, "settings", replace(teller.settings, event_bus="headway"))

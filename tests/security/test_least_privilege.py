@@ -119,7 +119,6 @@ def findings(grants: list[Grant], calls: list[Call]) -> list[Finding]:
 
 def test_the_scenario_needs_each_permission_and_no_other(sb: Sandbox, queue: QueueView, grants: list[Grant]):
     queue.api.put_config(POLICY, force=True)
-    # The API reads the stored document itself, whether or not a tick has run.
     assert queue.api.get_config().settings["pools"] == POLICY["pools"]
     read_unlaunchable(sb, queue)
     # Two of each kind, since a wildcard that only one resource needs is too wide.

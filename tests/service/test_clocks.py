@@ -6,7 +6,6 @@ live of items are in machine time.
 
 from __future__ import annotations
 
-import json
 from types import ModuleType
 from typing import Any
 from unittest import mock
@@ -105,7 +104,7 @@ def test_limit_forecast_elapsed_time_and_instance_hours_agree_with_sagemaker(wor
 
 def test_a_job_that_failed_is_retried_after_training_time(world: World) -> None:
     retries = {"code": {"maxPerJob": 1, "backoffSeconds": 300}}
-    world.configuration.write(json.dumps({"pools": {P5: {"size": 1}}, "retries": retries}))
+    world.configuration.write({"pools": {P5: {"size": 1}}, "retries": retries})
     world.submit("a", Environment={"SANDBOX_OUTCOME": "AlgorithmError: exit code 1", "SANDBOX_RUN_SECONDS": "60"})
     world.tick()
     world.pass_time(HOUR_S, tick=False)
@@ -278,16 +277,14 @@ def test_an_ended_job_is_kept_for_machine_time(world: World, ends: str) -> None:
 def test_the_configuration_has_machine_time(world: World) -> None:
     world.tick()
     world.now_s += HOUR_S
-    editor = world.container.config_editor(INVOCATION_S * 1000)
-    assert editor._invocation.lease_until_ms == world.machine_clock() + INVOCATION_S * 1000 + LEASE_MARGIN_MS
-    assert editor._clocks.machine_ms() == world.machine_clock()
+    assert world.container.config_editor.resize(P5, 3).modified_ms == world.machine_clock()
 
 
 def test_what_operators_did_is_shown_in_training_time_and_kept_for_machine_time(world: World) -> None:
     world.tick()
     world.now_s += HOUR_S
     world.container.pool_operations.pause(P5, "user/ada", "repair")
-    world.container.config_editor(INVOCATION_S * 1000).resize(P5, 3, Author("user/ada"))
+    world.container.config_editor.resize(P5, 3, Author("user/ada"))
     now_ms, forgotten_s = world.clock(), world.machine_clock() // 1000 + KEPT_S
     actions = read_actions(world.table, 2).actions
     assert {each.kind for each in actions} == {ActionKind.PAUSE, ActionKind.CONFIGURE}
@@ -298,12 +295,12 @@ def test_what_operators_did_is_shown_in_training_time_and_kept_for_machine_time(
 
 def test_a_removed_team_is_kept_for_machine_time(world: World) -> None:
     pools = {P5: {"size": 1}}
-    world.configuration.write(json.dumps({"pools": pools, "teams": {"red": {}}}))
+    world.configuration.write({"pools": pools, "teams": {"red": {}}})
     world.tick()
     world.submit("a", Tags=[{"Key": "team", "Value": "red"}])
     world.commands.hold("a", ROOT)
     world.now_s += HOUR_S
-    world.configuration.write(json.dumps({"pools": pools}))
+    world.configuration.write({"pools": pools})
     world.tick()
     assert left_ms(world) == world.machine_clock()
     world.now_s += HOUR_S
@@ -405,7 +402,7 @@ def test_what_the_container_builds_has_machine_time(world: World) -> None:
     container = world.container
     assert container.rogue_jobs._machine_clock() == world.machine_clock()
     with mock.patch.object(base, "get_effective") as made:
-        container._in_force()
+        container.in_force()
     assert made.call_args.args[2] is container.clocks
     both = (container.submitter, container.job_commands, container.forecast_service, container.utilization_monitor)
     given = {part._clocks for part in (*both, container.submitter._explainer, container.job_queries._explainer)}

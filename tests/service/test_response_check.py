@@ -15,7 +15,6 @@ from headway_service.aws.dead_letter_queues import AwsRedriveTargets, SqsDeadLet
 from headway_service.aws.dynamodb_table import DynamoDBTable
 from headway_service.aws.error_codes import FAILED_CALLS, Verdict, classify
 from headway_service.aws.event_sinks import EventBridgeSink, SnsSink
-from headway_service.aws.ssm_config_store import ParameterStore
 from headway_service.errors import NotDelivered, RetryLater, UnreadableAnswer
 from headway_service.events.notifications import message_of
 from headway_service.ports.messaging import DeadLetter
@@ -74,8 +73,6 @@ TOLD: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "the last item": ("dynamodb", lambda client: _table(client).last_before("p", "s")),
     "whole items": ("dynamodb", lambda client: _table(client).get_all([KEY])),
     "a batch": ("dynamodb", lambda client: _table(client).get_listed([KEY])),
-    "the document": ("ssm", lambda client: ParameterStore(client, "p").read()),
-    "a new document": ("ssm", lambda client: ParameterStore(client, "p").write("{}")),
     "alarms": ("cloudwatch", lambda client: CloudWatchAlarms(client, "p/", "arn").seen()),
     "events": ("events", lambda client: EventBridgeSink(client, "bus").send([FAILED])),
     "messages": ("sns", lambda client: SnsSink(client, "arn").send([MESSAGE])),
@@ -84,7 +81,7 @@ TOLD: dict[str, tuple[str, Callable[[Any], Any]]] = {
 }
 CALLS = WRITES | TOLD
 
-MISSING = ["a query", "a count", "keys", "a tail", "a tally", "a listing", "a batch", "the document", "a new document"]
+MISSING = ["a query", "a count", "keys", "a tail", "a tally", "a listing", "a batch"]
 MISSING += ["the last item", "alarms", "events", "a count of letters"]
 """Calls whose responses have members that decisions use."""
 
@@ -97,7 +94,7 @@ def server() -> Iterator[RawServer]:
 
 @pytest.fixture(scope="module")
 def clients(server: RawServer) -> dict[str, Any]:
-    services = ("dynamodb", "ssm", "cloudwatch", "events", "sns", "sqs", "lambda", "sagemaker")
+    services = ("dynamodb", "cloudwatch", "events", "sns", "sqs", "lambda", "sagemaker")
     return {service: check_answers(server.client(service)) for service in services}
 
 

@@ -92,7 +92,7 @@ class World(SimulatedDeployment[Table]):
         self.now_s += seconds
 
     def in_force(self) -> EffectiveConfig:
-        return get_effective(self.table, self.configuration, self.clocks)
+        return get_effective(self.table, self.configuration.first, self.clocks)
 
     def configured(self) -> Configuration:
         return self.in_force().configuration
@@ -128,7 +128,7 @@ class World(SimulatedDeployment[Table]):
         invocation = self.invocation()
         return Scheduler(
             table=self.table,
-            store=self.configuration,
+            first_configuration=self.configuration.first,
             launcher=self.launcher(invocation),
             invocation=invocation,
             marks=self.marks,

@@ -91,7 +91,6 @@ def test_the_outputs_are_those_that_clients_and_operators_need_and_described(tem
         "ApiId",
         "TableName",
         "WakeQueueUrl",
-        "ConfigParameterName",
         "ApiFunctionName",
         "ScheduleFunctionName",
         "ObserveFunctionName",

@@ -64,7 +64,6 @@ def test_a_queue_goes_on_in_another_region_and_nothing_is_lost(
     (folder := tmp_path / "other").mkdir()
     with closing(CommandLine(other, folder)) as cli, Functions(sb) as here, Functions(other) as there:
         new = QueueView(other, cli, queue.prefix)
-        new.api.put_config(settings, force=True, reason="the queue is moved")
         here.halt()
         assert move(sb, "save", table_of(sb), file).endswith("items saved\n")
         there.halt()
@@ -83,7 +82,8 @@ def test_a_queue_goes_on_in_another_region_and_nothing_is_lost(
         assert new.waiting() == ["runs", "trains", *order]
         assert new.history("done") == history
         assert "a limit" in [each.reason for each in new.api.config_history().versions]
-        assert new.api.get_config().settings["limits"] == settings["limits"]
+        assert new.api.get_config().settings == settings
+        assert new.api.put_config({**settings, "overheadSeconds": 7}).version == settings["version"] + 1
 
         # They start once the patrol has seen that SageMaker has no training job that the table does not contain.
         def patrol() -> None:

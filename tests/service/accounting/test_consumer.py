@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
@@ -382,7 +381,7 @@ def test_a_run_before_all_others_reads_the_whole_feed() -> None:
 def test_run_times_are_kept_of_jobs_that_were_submitted_while_predictions_are_on() -> None:
     world = Followed(size=20)
     world.run(*[f"off-{number}" for number in range(5)])
-    world.configuration.write(json.dumps({"pools": {P5: {"size": 20}}, "predictions": True}))
+    world.configuration.write({"pools": {P5: {"size": 20}}, "predictions": True})
     world.tick()
     world.run(*[f"bert-{number}" for number in range(5)])
     assert world.consume(world.container.accountant) == 0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 
 import pytest
@@ -189,7 +188,7 @@ def test_a_pool_that_is_removed_leaves_nothing_behind(world: World) -> None:
     wait_for_all(world)
     world.commands.stop("wide", ROOT)
     world.commands.stop("low", ROOT)
-    world.configuration.write(json.dumps({"pools": {G5: {"size": 1}}}))
+    world.configuration.write({"pools": {G5: {"size": 1}}})
     for _ in range(5):
         world.pass_time(300)
         later(world, 60)

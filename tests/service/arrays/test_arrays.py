@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 from unittest import mock
 
@@ -406,7 +405,7 @@ def test_metrics_that_events_do_not_have_are_asked_for_once(hides: bool) -> None
 
 def test_others_do_not_see_the_hyperparameters_of_members() -> None:
     world = World()
-    world.configuration.write(json.dumps({"pools": {P5: {"size": 2}}, "access": {"details": "owner"}}))
+    world.configuration.write({"pools": {P5: {"size": 2}}, "access": {"details": "owner"}})
     sweep(world, caller=ADA)
     seen = {caller: world.queries.members("sweep", 0, 1, caller)[1][0].parameters for caller in (ADA, BOB)}
     assert seen == {ADA: {"lr": "0.1", "layers": "2"}, BOB: {}}
@@ -500,7 +499,7 @@ def test_all_members_count_against_the_limits_and_all_enter_or_none(
     limits: dict[str, int], message: str, ticks: bool
 ) -> None:
     world = World()
-    world.configuration.write(json.dumps({"pools": {P5: {"size": 2}}, "limits": limits}))
+    world.configuration.write({"pools": {P5: {"size": 2}}, "limits": limits})
     sweep(world, caller=ADA, ResourceConfig=on(2))
     if ticks:
         world.submit("first", 9, ResourceConfig=on(2))

@@ -74,7 +74,7 @@ def world(table: CountedTable) -> World:
 
 def configure(world: World, per_team: int = PER_TEAM, per_owner: int = PER_OWNER, **more: Any) -> None:
     limits = {"arraysPerTeam": per_team, "arraysPerOwner": per_owner}
-    world.configuration.write(json.dumps({"pools": {P5: {"size": 4}, G5: {"size": 4}}, "limits": limits, **more}))
+    world.configuration.write({"pools": {P5: {"size": 4}, G5: {"size": 4}}, "limits": limits, **more})
 
 
 def sweep(world: World, name: str, owner: Caller = ADA, members: int = 1, **changes: Any) -> JobRecord:
@@ -203,7 +203,7 @@ def test_a_held_array_is_released_although_the_limit_was_lowered(world: World) -
 def test_members_count_against_the_limits_of_queues_however_many_arrays_are_open(world: World, table: Any) -> None:
     """They were not counted behind the first thousand arrays: one owner got 16,000 members accepted."""
     limits = {"arraysPerTeam": 10_000, "arraysPerOwner": 10_000, "waitingPerTeam": 100, "waitingPerOwner": 100}
-    world.configuration.write(json.dumps({"pools": {P5: {"size": 4}}, "limits": limits}))
+    world.configuration.write({"pools": {P5: {"size": 4}}, "limits": limits})
     at_rest(world, "swept")
     copies(world, "swept", 1100)
     sweep(world, "z-1", members=80, depends_on=[{"job": "swept"}])
@@ -216,7 +216,7 @@ def test_members_count_against_the_limits_of_queues_however_many_arrays_are_open
 
 def test_members_that_are_released_count_although_they_are_set_aside(world: World) -> None:
     limits = {"waitingPerTeam": 100, "waitingPerOwner": 5}
-    world.configuration.write(json.dumps({"pools": {P5: {"size": 4}}, "limits": limits}))
+    world.configuration.write({"pools": {P5: {"size": 4}}, "limits": limits})
     for name in ("a", "b"):
         sweep(world, name, members=5, at_once=1)
         for index in range(5):

@@ -420,7 +420,7 @@ def test_with_many_members_set_aside_no_further_one_is_made(world: World, monkey
 
 
 def test_a_member_whose_owner_may_not_see_the_equal_job_is_computed(world: World):
-    world.configuration.write(json.dumps({**json.loads(world.configuration.text), "access": {"details": "owner"}}))
+    world.configuration.write({**world.configuration.document, "access": {"details": "owner"}})
     sweep(world, "first", 1, ADA)
     run(world, "first")
     sweep(world, "second", 1, BOB)

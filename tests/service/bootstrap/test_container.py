@@ -36,7 +36,7 @@ def made(monkeypatch: pytest.MonkeyPatch, container: AllFunctions) -> dict[str, 
         return clients.setdefault(service, offline_session().client(service, **options))
 
     monkeypatch.setattr(boto3, "client", client)
-    for edge in ("table", "training_jobs", "store", "alarms", "event_publisher", "dead_letters"):
+    for edge in ("table", "training_jobs", "alarms", "event_publisher", "dead_letters"):
         getattr(container, edge)
     return clients
 
@@ -44,7 +44,6 @@ def made(monkeypatch: pytest.MonkeyPatch, container: AllFunctions) -> dict[str, 
 def test_botocore_skips_validation_only_for_internal_requests(made: dict[str, Any]) -> None:
     assert {name: isinstance(client._serializer, ParamValidationDecorator) for name, client in made.items()} == {
         "dynamodb": False,
-        "ssm": False,
         "sqs": False,
         "sagemaker": True,
         "cloudwatch": True,

@@ -20,17 +20,17 @@ from headway_service.jobs.queries import JobQueries
 from headway_service.jobs.request_changes import RequestChanges
 from headway_service.jobs.submit import Submitter
 from headway_service.places import Places
-from headway_service.pools.apply_config import EffectiveConfig, apply_configuration, get_effective
+from headway_service.pools.apply_config import EffectiveConfig, get_effective
 from headway_service.ports.clocks import Clocks
 from headway_service.reuse.entry import ReuseEntry
 from headway_service.reuse.twins import Twins
 from headway_service.sagemaker_api.request_change import RequestChange
 from headway_service.store.records.job import JobRecord
 from headway_service.store.repository import get_job
-from headway_service.testing.memory_config import MemoryConfiguration
 from headway_service.testing.memory_objects import MemoryObjects
 from headway_service.testing.memory_role_permissions import MemoryRolePermissions
 from headway_service.testing.memory_table import MemoryTable
+from headway_service.testing.queue_configuration import QueueConfiguration
 from tests.service.world import ACCOUNT, ADA, BOB, DAY_S, P5, ROOT, World, request
 
 ROLE = "arn:aws:iam::123456789012:role/HeadwayTrainingRole"
@@ -80,7 +80,7 @@ class Queue:
     def __init__(self, document: dict[str, Any]) -> None:
         self.wakes: list[str] = []
         self._table = MemoryTable()
-        self._store = MemoryConfiguration(document)
+        self._first = json.dumps(document)
         self._clocks = Clocks(training_ms=self._clock, machine_ms=self._clock)
         self.submitter = Submitter(
             table=self._table,
@@ -121,15 +121,14 @@ class Queue:
         return 1_800_000_000_000
 
     def _in_force(self) -> EffectiveConfig:
-        return get_effective(self._table, self._store, self._clocks)
+        return get_effective(self._table, self._first, self._clocks)
 
     def _configured(self) -> Configuration:
         return self._in_force().configuration
 
     def configure(self, document: dict[str, Any]) -> None:
         """Put another document in force."""
-        self._store.write(json.dumps(document))
-        apply_configuration(self._table, self._store, self._clocks)
+        QueueConfiguration(self._table, json.loads(self._first), self._clocks).write(document)
 
     def job(self, name: str) -> JobRecord:
         """A job as it is kept."""
@@ -393,9 +392,9 @@ def test_a_job_runs_only_with_a_role_that_is_granted_to_its_owner_or_its_team(
 
 def test_a_waiting_job_starts_with_its_role_and_records_the_stopping_caller() -> None:
     world = World()
-    world.configuration.write(json.dumps(DOCUMENT))
+    world.configuration.write(DOCUMENT)
     world.submitter.submit(request("a", **tagged("research")), ADA)
-    world.configuration.write(json.dumps(DOCUMENT | {"access": {"trainingRoles": GRANTS[1:]}}))
+    world.configuration.write(DOCUMENT | {"access": {"trainingRoles": GRANTS[1:]}})
     world.tick()
     assert world.states("a") == {"a": "running"}
     world.commands.stop("a", LEAD)

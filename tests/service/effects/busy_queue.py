@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -32,7 +31,7 @@ class BusyQueue:
 
     def __init__(self) -> None:
         self.world = world = World()
-        world.configuration.write(json.dumps(DOCUMENT))
+        world.configuration.write(DOCUMENT)
         world.tick()
         self._refuse("denied")
         world.fleet.create(request("rogue", ResourceConfig=on(1, "ml.g5.2xlarge"), Environment=LONG), now=world.now_s)
@@ -82,12 +81,12 @@ class BusyQueue:
 
     def effects(self, document: Mapping[str, Any]) -> Effects:
         """What a dry run says of a document."""
-        service = ConfigurationEffects(table=self.world.table, clocks=self.world.clocks, store=self.world.configuration)
+        service = ConfigurationEffects(table=self.world.table, clocks=self.world.clocks, in_force=self.world.in_force)
         return service.of(document)
 
     def set(self, document: Mapping[str, Any]) -> None:
         """Put a document in force."""
-        self.world.configuration.write(json.dumps(document))
+        self.world.configuration.write(document)
         self.world.tick()
 
     def states(self) -> dict[str, str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -12,13 +11,12 @@ import pytest
 from headway.refusals import Cause, FailedLaunches
 from headway_service.config.document import validate
 from headway_service.effects import waiting
-from headway_service.effects.service import ConfigurationEffects
 from headway_service.errors import InvalidConfiguration
 from headway_service.ports.table import Put
 from headway_service.store.records.job import request_key
 from tests.core.builders import job
 from tests.service.effects.busy_queue import DOCUMENT, G5, BusyQueue, changed, sentence, told
-from tests.service.world import P5, World
+from tests.service.world import P5
 
 CLOSED = {"days": ["fri"], "from": "08:40", "to": "24:00", "size": 0}
 NO_TEAM = "teams: callers who are in no team may no longer submit"
@@ -222,23 +220,6 @@ def test_a_stop_that_comes_sooner_is_told() -> None:
     queue.set(changed(preemption={"enabled": True, "minRunTimeSeconds": 4200}))
     assert told(queue.effects(changed(preemption={"enabled": True, "minRunTimeSeconds": 0}))) == {"Preempted": ["wide"]}
     assert told(queue.effects(changed(preemption={"enabled": True, "minRunTimeSeconds": 4199}))) == {}
-
-
-def test_a_document_that_is_stored_and_not_in_force_yet_is_what_another_one_is_compared_with() -> None:
-    queue = BusyQueue()
-    queue.world.configuration.write(json.dumps(changed(pools={P5: {"size": 5}})))
-    found = queue.effects(changed(pools={P5: {"size": 6}}))
-    assert (found.version, [each.message for each in found.changes]) == (3, ["5 → 6"])
-    queue.world.configuration.write("{}")
-    found = queue.effects(changed(pools={P5: {"size": 6}}))
-    assert (found.version, [each.message for each in found.changes]) == (4, ["4 → 6"])
-
-
-def test_where_no_document_was_ever_valid_another_one_has_no_effects() -> None:
-    world = World()
-    world.configuration.write("{}")
-    service = ConfigurationEffects(table=world.table, clocks=world.clocks, store=world.configuration)
-    assert service.of(DOCUMENT).effects == []
 
 
 def test_many_jobs_that_are_given_up_are_all_counted() -> None:

@@ -27,7 +27,7 @@ def client() -> Iterator[CloudWatchClient]:
 
 def effects(queue: Watched, **watches: Any) -> Effects:
     world = queue.world
-    service = ConfigurationEffects(table=world.table, clocks=world.clocks, store=world.configuration)
+    service = ConfigurationEffects(table=world.table, clocks=world.clocks, in_force=world.in_force)
     return service.of({"pools": {P5: {"size": 4}, "ml.trn1.32xlarge": {"size": 1}}, "watches": watches})
 
 

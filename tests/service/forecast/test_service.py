@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import json
 from typing import Any
 
 import pytest
@@ -115,9 +114,7 @@ REFUSED: list[tuple[str, dict[str, Any], type[RequestError]]] = [
 def test_a_dry_run_refuses_what_a_submission_refuses(changes: dict[str, Any], error: type[RequestError]) -> None:
     world = World()
     rules = {"traced": {"require": {"maxRunTimeSeconds": 80_000}}} if error is RuleViolation else {}
-    world.configuration.text = (
-        f'{{"pools": {{"{P5}": {{"size": 2}}}}, "rules": {str(rules).replace(chr(39), chr(34))}}}'
-    )
+    world.configuration.write({"pools": {P5: {"size": 2}}, "rules": rules})
     with pytest.raises(error) as told:
         world.forecast_service.dry_run(request("mine", **changes), ROOT)
     with pytest.raises(error) as real:
@@ -494,14 +491,14 @@ def test_the_job_expected_first_starts_by_its_expected_time(jobs: list[tuple[int
 def learned(document: dict[str, Any]) -> World:
     """A queue on which ten jobs of ten minutes have completed, one runs, and one waits; all may run for a day."""
     world = World(pools={P5: 1})
-    world.configuration.write(json.dumps({"pools": {P5: {"size": 10}}, **document}))
+    world.configuration.write({"pools": {P5: {"size": 10}}, **document})
     for number in range(10):
         world.submit(f"bert-{number}")
     world.tick()
     world.pass_time(3000)
     for number in range(10):
         world.container.accountant.account([world.seen(f"bert-{number}").job])
-    world.configuration.write(json.dumps({"pools": {P5: {"size": 1}}, **document}))
+    world.configuration.write({"pools": {P5: {"size": 1}}, **document})
     # Run times that were read before are used for some minutes.
     world.pass_time(600)
     world.submit("bert-10")
@@ -547,7 +544,7 @@ def test_without_predictions_in_the_configuration_nothing_is_predicted() -> None
 
 def test_predictions_end_when_they_are_switched_off() -> None:
     world = learned({"predictions": True})
-    world.configuration.write(json.dumps({"pools": {P5: {"size": 1}}}))
+    world.configuration.write({"pools": {P5: {"size": 1}}})
     world.tick()
     (found,) = world.forecast_service.forecast(None, 10).jobs
     assert found.predicted_start is None

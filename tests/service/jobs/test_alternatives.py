@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -34,7 +33,7 @@ DAY = {"SANDBOX_RUN_SECONDS": "36000"}
 def world_of(pools: Mapping[str, int] | None = None, **document: Any) -> World:
     sizes = pools or {P5: 1, G5: 2}
     world = World(pools=sizes)
-    world.configuration.write(json.dumps({"pools": {pool: {"size": size} for pool, size in sizes.items()}, **document}))
+    world.configuration.write({"pools": {pool: {"size": size} for pool, size in sizes.items()}, **document})
     return world
 
 
@@ -322,7 +321,7 @@ def test_a_start_in_a_pool_with_a_calendar_is_counted_there() -> None:
     world = world_of()
     schedule = [{"days": ["mon"], "from": "08:00", "to": "20:00", "size": 3}]
     pools = {P5: {"size": 1}, G5: {"size": 2, "schedule": schedule}}
-    world.configuration.write(json.dumps({"pools": pools}))
+    world.configuration.write({"pools": pools})
     world.submit("full", Environment=DAY)
     world.tick()
     before = read_ledger(world.table).calendars[0].version

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
@@ -166,7 +165,7 @@ def test_how_a_job_ends_decides_whether_the_other_starts_or_ends(world: World, h
 def test_a_job_that_reached_its_limit_and_was_stopped_while_it_waited_again_was_stopped() -> None:
     world = World()
     world.configuration.write(
-        json.dumps({"pools": {P5: {"size": 2}}, "retries": {"time": {"maxPerJob": 3, "backoffSeconds": 600}}})
+        {"pools": {P5: {"size": 2}}, "retries": {"time": {"maxPerJob": 3, "backoffSeconds": 600}}}
     )
     world.submit("first", **SHORT)
     world.tick()
@@ -288,13 +287,13 @@ def test_a_job_that_waits_for_others_is_not_started_nor_adopted(world: World) ->
 def test_a_team_that_has_left_is_kept_for_a_job_that_enters_its_queue() -> None:
     world = World()
     teams: dict[str, Any] = {"research": {}}
-    world.configuration.write(json.dumps({"pools": {P5: {"size": 2}}, "teams": teams}))
+    world.configuration.write({"pools": {P5: {"size": 2}}, "teams": teams})
     world.tick()
     tags: dict[str, Any] = {"Tags": [{"Key": "team", "Value": "research"}]}
     world.submit("prepare", Environment=LONG, **tags)
     after(world, "train", "prepare", Environment=LONG, **tags)
     world.tick()
-    world.configuration.write(json.dumps({"pools": {P5: {"size": 2}}}))
+    world.configuration.write({"pools": {P5: {"size": 2}}})
     world.tick()
     world.now_s += TEAM_KEPT_MS / 1000 - 3600
     finish(world, "prepare", "completed")
@@ -348,7 +347,7 @@ def test_a_dependency_on_no_job_is_refused_in_words_that_need_no_field(world: Wo
 
 
 def test_a_caller_who_may_not_see_the_details_of_a_job_may_not_depend_on_it(world: World) -> None:
-    world.configuration.write(json.dumps({"pools": {P5: {"size": 2}}, "access": {"details": "owner"}}))
+    world.configuration.write({"pools": {P5: {"size": 2}}, "access": {"details": "owner"}})
     world.submitter.submit(request("prepare"), ADA)
     with pytest.raises(NotAllowed, match=r"depend on `prepare`, whose details user/bob may not see \(access.details\)"):
         after(world, "train", "prepare", caller=BOB)
@@ -377,7 +376,7 @@ def test_the_same_submission_again_is_the_same_job_whatever_has_ended_since(worl
 def test_a_job_that_waits_for_others_has_to_fit_into_its_queue_with_all_that_wait_to_enter_it() -> None:
     world = World()
     limits = {"waitingPerTeam": 4, "waitingPerOwner": 3}
-    world.configuration.write(json.dumps({"pools": {P5: {"size": 1}}, "limits": limits}))
+    world.configuration.write({"pools": {P5: {"size": 1}}, "limits": limits})
     world.submitter.submit(request("a", Environment=LONG), ADA)
     world.tick()
     after(world, "b", "a", caller=ADA)

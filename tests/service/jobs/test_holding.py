@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from typing import Any
 
@@ -295,7 +294,7 @@ def test_a_job_stored_before_holds_existed_can_be_held_and_released(world: World
 
 
 def with_team(world: World, teams: dict[str, Any]) -> None:
-    world.configuration.write(json.dumps({"pools": {P5: {"size": 2}}, "teams": teams}))
+    world.configuration.write({"pools": {P5: {"size": 2}}, "teams": teams})
     world.tick()
 
 

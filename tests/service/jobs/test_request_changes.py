@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from typing import Any
 
@@ -53,8 +52,8 @@ def change(world: World, name: str = "a", **wanted: Any) -> JobView[JobRecord]:
 
 
 def configure(world: World, **parts: Any) -> None:
-    world.configuration.write(json.dumps({"pools": {P5: {"size": 4}}, **parts}))
-    apply_configuration(world.table, world.configuration, world.clocks)
+    world.configuration.write({"pools": {P5: {"size": 4}}, **parts})
+    apply_configuration(world.table, world.configuration.first, world.clocks)
 
 
 def line(world: World) -> list[tuple[str, int]]:

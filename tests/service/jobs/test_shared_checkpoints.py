@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Sequence
 from typing import Any
@@ -121,7 +120,7 @@ def test_jobs_of_a_batch_are_compared_with_each_other() -> None:
 )
 def test_a_job_whose_details_the_caller_may_not_see_is_not_named(details: str, named: str) -> None:
     world = World(pools={P5: 1})
-    world.configuration.write(json.dumps({"pools": {P5: {"size": 1}}, "access": {"details": details}}))
+    world.configuration.write({"pools": {P5: {"size": 1}}, "access": {"details": details}})
     world.submitter.submit(job("hers"), ADA)
     view, _ = world.submitter.submit(job("his"), BOB)
     assert f"is where checkpoints of {named} are" in view.reason.message
@@ -130,7 +129,7 @@ def test_a_job_whose_details_the_caller_may_not_see_is_not_named(details: str, n
 def with_rule() -> World:
     world = World(pools={P5: 1})
     rules = {"alone": {"require": {"uniqueCheckpoints": True}, "message": "ask ada"}}
-    world.configuration.write(json.dumps({"pools": {P5: {"size": 1}}, "rules": rules}))
+    world.configuration.write({"pools": {P5: {"size": 1}}, "rules": rules})
     return world
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from itertools import count
 from unittest.mock import Mock
 
@@ -60,7 +59,7 @@ def test_each_request_is_accepted_or_refused_separately_and_the_scheduler_is_wok
 def test_a_batch_reads_a_queue_once_and_adds_its_own_jobs(monkeypatch: pytest.MonkeyPatch) -> None:
     world = World()
     limits = {"waitingPerTeam": 9, "waitingPerOwner": 3}
-    world.configuration.write(json.dumps({"pools": {P5: {"size": 2}}, "limits": limits}))
+    world.configuration.write({"pools": {P5: {"size": 2}}, "limits": limits})
     world.submitter.submit(request("before"), ADA)
     reads = {name: Mock(wraps=getattr(world.table, name)) for name in ("tail", "tally", "count_before", "keys_before")}
     for name, read in reads.items():

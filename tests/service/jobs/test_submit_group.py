@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -52,7 +51,7 @@ def world(limited: bool = True) -> tuple[World, Unreliable]:
     table = Unreliable()
     made = World(table=table)
     limits = {"waitingPerTeam": PER_TEAM, "waitingPerOwner": PER_OWNER} if limited else {}
-    made.configuration.write(json.dumps({"pools": {P5: {"size": 2}}, "limits": limits}))
+    made.configuration.write({"pools": {P5: {"size": 2}}, "limits": limits})
     made.configured()
     for name in ("old", "older"):
         made.submitter.submit(request(name), ADA)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
@@ -45,7 +44,7 @@ def of_pool(world: World, pool: str = P5) -> dict[str, float]:
 def world_of(pools: dict[str, int] | None = None, **configuration: Any) -> World:
     """A queue that has had its first tick."""
     world = World(pools=pools)
-    world.configuration.write(json.dumps({**json.loads(world.configuration.text), **configuration}))
+    world.configuration.write({**world.configuration.document, **configuration})
     world.tick()
     return world
 
@@ -145,7 +144,7 @@ def test_a_pool_of_size_zero_is_fully_used_while_a_job_runs_there() -> None:
     world = world_of({P5: 1})
     world.submit("a", Environment=LONG)
     world.tick()
-    world.configuration.write('{"pools": {"ml.p5.48xlarge": {"size": 0}}}')
+    world.configuration.write({"pools": {"ml.p5.48xlarge": {"size": 0}}})
     world.tick()
     assert (of_pool(world)["Utilisation"], of_pool(world)["Free"]) == (100, -1)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -16,7 +15,6 @@ from headway_service.monitoring.neglected import FORGOTTEN_MS, Neglected, neglec
 from headway_service.monitoring.queue_depth import Backlog
 from headway_service.observability.metrics import Neglect
 from headway_service.pools.operations import PoolOperations
-from headway_service.scheduling import tick
 from headway_service.store.ledger import Ledger, read_ledger
 from headway_service.store.records.capacity.ledger import PauseRecord
 from headway_service.store.records.capacity.training_plan import PlanRecord
@@ -32,7 +30,7 @@ DAY_S = FORGOTTEN_MS // 1000
 
 def world_of(**document: Any) -> World:
     world = World(pools={P5: 2})
-    world.configuration.write(json.dumps({"pools": {P5: {"size": 2}, G5: {"size": 1}}, **document}))
+    world.configuration.write({"pools": {P5: {"size": 2}, G5: {"size": 1}}, **document})
     world.tick()
     return world
 
@@ -70,7 +68,7 @@ def all_paused_for_a_day() -> World:
 def a_job_too_large_for_a_smaller_pool() -> World:
     world = world_of()
     world.submit("large", ResourceConfig=on(2))
-    world.configuration.write(json.dumps({"pools": {P5: {"size": 1}, G5: {"size": 1}}}))
+    world.configuration.write({"pools": {P5: {"size": 1}, G5: {"size": 1}}})
     world.tick()
     return world
 
@@ -185,23 +183,6 @@ def test_a_plan_that_is_over_is_told_while_jobs_wait_for_it(record: dict[str, An
     backlog = Backlog(pool=PLAN, team="", waiting=1 if waits else 0, oldest_ms=0, failed=())
     found = list(neglected(ledger, [backlog], None, world.clock()))
     assert found == ([Neglected(code=Neglect.PLAN, name=PLAN)] if is_told else [])
-
-
-def test_a_stored_configuration_that_is_not_valid_is_told_by_each_tick(monkeypatch: pytest.MonkeyPatch) -> None:
-    published: list[list[tuple[str, str, float]]] = []
-
-    def record(figures: Any) -> None:
-        published.append([(each.metric.name, each.which, each.value) for each in figures])
-
-    monkeypatch.setattr(tick, "record", record)
-    world = world_of()
-    world.configuration.write("{}")
-    world.tick()
-    world.tick()
-    world.configuration.write(json.dumps({"pools": {P5: {"size": 2}}}))
-    world.tick()
-    wrong = [("Neglected", "", 1), ("Neglected", "ConfigurationInvalid", 1)]
-    assert published == [[], wrong, wrong, []]
 
 
 def test_the_alarm_rings_after_half_an_hour_of_it_and_ends_with_it() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 from collections import Counter
 from collections.abc import Sequence
@@ -171,7 +170,7 @@ def test_launches_that_failed_with_another_size_of_the_pool_do_not_count() -> No
     world.submit("big", ResourceConfig=on(2))
     ticks(world, 20)
     assert counted(world)["all"] == 1
-    world.configuration.write(json.dumps({"pools": {P5: {"size": 3}}}))
+    world.configuration.write({"pools": {P5: {"size": 3}}})
     world.fleet.faults = Faults(throttle={"CreateTrainingJob": 10_000})
     world.tick()
     assert counted(world) == {}

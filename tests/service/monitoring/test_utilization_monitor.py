@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -56,9 +55,7 @@ class Watched:
         return self.monitor.run(read_ledger(self.world.table))
 
     def configure(self, **document: Any) -> None:
-        self.world.configuration.write(
-            json.dumps({"pools": {P5: {"size": 4}, "ml.trn1.32xlarge": {"size": 1}}, **document})
-        )
+        self.world.configuration.write({"pools": {P5: {"size": 4}, "ml.trn1.32xlarge": {"size": 1}}, **document})
 
     def train(self, name: str, priority: int | None = None, **changes: Any) -> str:
         """Submit a job and wait until it trains. Returns the name of its attempt."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from typing import Any
 
@@ -49,7 +48,7 @@ def seen(ledger: Ledger) -> tuple[dict[str, tuple[int, int]], dict[str, tuple[An
 def running(document: dict[str, Any]) -> World:
     """A world with a document in force, in which a job runs if there is an instance for it."""
     world = World()
-    world.configuration.write(json.dumps(document))
+    world.configuration.write(document)
     world.tick()
     if P5 in document["pools"] and world.configured().most(P5, ""):
         world.submit("a", ResourceConfig=on(1), Environment={"SANDBOX_RUN_SECONDS": "50000"})
@@ -66,7 +65,7 @@ def test_sizes_and_calendars_are_those_that_a_tick_gives_the_pools(
     world.now_s += passed_s
     world.tick()
     told = ledger_under(validate(after), read_ledger(world.table), world.clock())
-    world.configuration.write(json.dumps(after))
+    world.configuration.write(after)
     world.tick()
     assert world.configured() == validate(after)
     # A job that the same tick starts, or stops, changes what is free.
@@ -111,7 +110,7 @@ def test_a_pool_whose_record_cannot_be_read_is_not_added_again() -> None:
     world = running({"pools": {P5: {"size": 2}}})
     ledger = read_ledger(world.table)
     unreadable = UnreadableItem(kind="pool", name=P5, problem="")
-    assert get_effective(world.table, world.configuration, world.clocks).version
+    assert get_effective(world.table, world.configuration.first, world.clocks).version
     told = ledger_under(validate({"pools": {P5: {"size": 2}}}), replace(ledger, pools=(), unreadable=(unreadable,)), 0)
     assert told.pools == ()
 

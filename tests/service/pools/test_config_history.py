@@ -7,9 +7,8 @@ import json
 import pytest
 
 from headway_service.actions.action import DEPLOYMENT, Author
-from headway_service.errors import InvalidRequest, RetryLater, VersionNotFound
+from headway_service.errors import ConfigurationChanged, InvalidRequest, RetryLater, VersionNotFound
 from headway_service.pools import apply_config
-from headway_service.pools.apply_config import find_applied
 from headway_service.pools.config_history import (
     KEPT_S,
     ConfigRecord,
@@ -18,17 +17,8 @@ from headway_service.pools.config_history import (
     read_history,
     record_before,
 )
-from headway_service.ports.table import Delete
-from headway_service.testing.memory_config import MemoryConfiguration
-from tests.service.pools.test_edit_config import (
-    OTHER,
-    POOLS,
-    Broken,
-    around_the_write,
-    by_hand,
-    die,
-    editor,
-)
+from headway_service.ports.table import Delete, Key, Put
+from tests.service.pools.test_edit_config import OTHER, POOLS, Broken, die, editor, overtaken
 from tests.service.world import P5, World
 
 ADA = Author(name="user/ada", address="10.0.0.7", reason="more room")
@@ -67,76 +57,51 @@ def test_a_resize_is_recorded_with_its_author(world: World) -> None:
     assert authors(world) == [(2, "user/bob"), (1, DEPLOYMENT.name)]
 
 
-def test_an_edit_of_the_parameter_has_no_author(world: World) -> None:
-    editor(world).resize(P5, 3, ADA)
-    by_hand(world)
-    world.tick()
-    assert authors(world) == [(3, ""), (2, "user/ada"), (1, DEPLOYMENT.name)]
-
-
 def test_a_repeated_call_is_recorded_once(world: World) -> None:
     editor(world).replace(OTHER, made_from=1, author=ADA)
     editor(world).replace(OTHER, made_from=1, author=BOB)
     assert authors(world) == [(2, "user/ada"), (1, DEPLOYMENT.name)]
 
 
-@pytest.mark.parametrize("made_from", [1, None])
-def test_a_change_whose_caller_dies_after_the_write_is_recorded_with_its_author_by_the_next_tick(
-    world: World, made_from: int | None
-) -> None:
-    around_the_write(world, after=die)
-    with pytest.raises(Broken):
-        editor(world).replace(OTHER, made_from=made_from, author=ADA)
-    assert authors(world) == [(1, DEPLOYMENT.name)]
+def test_a_change_whose_caller_dies_is_recorded_with_its_author(world: World) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(apply_config, "_apply_to_ledger", lambda *_: die())
+        with pytest.raises(Broken):
+            editor(world).replace(OTHER, made_from=1, author=ADA)
+    assert authors(world) == [(2, "user/ada"), (1, DEPLOYMENT.name)]
     world.tick()
     assert authors(world) == [(2, "user/ada"), (1, DEPLOYMENT.name)]
 
 
-def test_a_change_that_was_never_stored_is_not_recorded(world: World) -> None:
-    around_the_write(world, before=die)
-    with pytest.raises(Broken):
-        editor(world).replace(OTHER, made_from=1, author=ADA)
-    world.tick()
-    assert authors(world) == [(1, DEPLOYMENT.name)]
+def test_a_change_that_another_one_came_before_is_not_recorded(world: World) -> None:
+    table = overtaken(world, lambda: editor(world).resize(P5, 3, BOB))
+    with pytest.raises(ConfigurationChanged):
+        editor(world, table).replace(OTHER, made_from=1, author=ADA)
+    assert authors(world) == [(2, "user/bob"), (1, DEPLOYMENT.name)]
 
 
-def test_an_edit_that_a_change_overtakes_is_recorded_without_its_author(world: World) -> None:
-    around_the_write(world, before=lambda: by_hand(world))
-    with pytest.raises(Exception, match="the configuration has version 4"):
-        editor(world).replace(OTHER, made_from=1, author=ADA)
-    world.tick()
-    assert authors(world) == [(4, ""), (1, DEPLOYMENT.name)]
-
-
-def test_a_forced_change_is_recorded_with_its_author(world: World) -> None:
-    by_hand(world)
-    editor(world).replace(OTHER, made_from=None, author=ADA)
-    assert authors(world) == [(3, "user/ada"), (1, DEPLOYMENT.name)]
-
-
-def test_versions_that_begin_again_hide_none_of_those_before(world: World) -> None:
-    for size in (3, 4, 5):
+def test_versions_that_began_again_under_an_earlier_version_of_the_queue_hide_none_of_those_before(
+    world: World,
+) -> None:
+    for size in (3, 4):
         editor(world).resize(P5, size, ADA)
-    store = world.configuration
-    assert isinstance(store, MemoryConfiguration)
-    # The parameter was deleted: its next write is its first one.
-    store.version, store.text = 0, "{}"
+    item = world.table.get(Key("config", "config")) or {}
+    # Its parameter was deleted and created again.
+    world.table.write([Put(item={**item, "version": 1, "life": 2})])
     editor(world).replace(OTHER, made_from=None, author=BOB)
     assert [(each.life, each.version, each.by) for each in records(world)] == [
-        (2, 1, "user/bob"),
-        (1, 4, "user/ada"),
+        (2, 2, "user/bob"),
+        (2, 1, ""),
         (1, 3, "user/ada"),
         (1, 2, "user/ada"),
         (1, 1, DEPLOYMENT.name),
     ]
-    known = find_applied(world.table)
-    assert known is not None
-    assert get_record(world.table, known.life, 1).by == "user/bob"
+    assert get_record(world.table, 2, 2).by == "user/bob"
     with pytest.raises(VersionNotFound):
-        get_record(world.table, known.life, 4)
-    before = record_before(world.table, get_record(world.table, known.life, 1))
+        get_record(world.table, 2, 3)
+    before = record_before(world.table, get_record(world.table, 2, 1))
     assert before is not None
-    assert (before.life, before.version) == (1, 4)
+    assert (before.life, before.version) == (1, 3)
 
 
 def test_a_year_of_changes_is_read_page_by_page_and_each_version_can_be_compared(world: World) -> None:
@@ -186,16 +151,6 @@ def test_a_version_that_never_was_in_force_is_not_found(world: World, version: i
         get_record(world.table, 1, version)
 
 
-def test_what_cannot_be_stored_now_is_not_recorded(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fails(_: str) -> int:
-        raise RetryLater("no answer")
-
-    monkeypatch.setattr(world.configuration, "write", fails)
-    with pytest.raises(RetryLater):
-        editor(world).replace(OTHER, made_from=1, author=ADA)
-    assert authors(world) == [(1, DEPLOYMENT.name)]
-
-
 def test_the_first_document_of_a_deployment_is_recorded() -> None:
     world = World(pools={P5: 2})
     world.tick()
@@ -220,31 +175,6 @@ def test_a_document_that_is_set_revoked_and_set_again_after_a_crash_stays(world:
     assert editor(world).replace(OTHER, made_from=4, author=ADA).version == 5
     world.tick()
     assert authors(world) == [(5, "user/ada"), (4, "user/bob"), (3, "user/ada"), (2, "user/bob"), (1, DEPLOYMENT.name)]
-
-
-def test_an_edit_that_no_tick_has_seen_is_not_blamed_on_the_next_caller(world: World) -> None:
-    by_hand(world)
-    editor(world).resize(P5, 3, ADA)
-    assert authors(world) == [(3, "user/ada"), (2, ""), (1, DEPLOYMENT.name)]
-    newest, edited, _ = records(world)
-    assert [each.field for each in changes_since(edited, newest)] == [f"pools.{P5}.size"]
-
-
-def test_the_change_of_a_caller_who_died_is_not_blamed_on_the_next_one(world: World) -> None:
-    around_the_write(world, after=die)
-    with pytest.raises(Broken):
-        editor(world).replace(OTHER, made_from=1, author=ADA)
-    editor(world, "other").resize(P5, 3, BOB)
-    assert authors(world) == [(3, "user/bob"), (2, "user/ada"), (1, DEPLOYMENT.name)]
-
-
-def test_a_caller_whose_write_was_lost_is_not_the_author_of_an_equal_one(world: World) -> None:
-    around_the_write(world, before=die)
-    with pytest.raises(Broken):
-        editor(world, "zzz").replace(OTHER, made_from=1, author=ADA)
-    world.now_s += 60
-    editor(world, "aaa").replace(OTHER, made_from=1, author=BOB)
-    assert authors(world) == [(2, "user/bob"), (1, DEPLOYMENT.name)]
 
 
 def test_a_document_in_force_that_has_no_record_gets_one_with_the_next_change(world: World) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
@@ -32,7 +31,7 @@ def world_of(*entries: dict[str, Any], size: int = 2, table: Any = None, speed: 
 
 
 def configure(world: World, *entries: dict[str, Any], size: int = 2, **pool: Any) -> None:
-    world.configuration.write(json.dumps({"pools": {P5: {"size": size, "schedule": list(entries), **pool}}}))
+    world.configuration.write({"pools": {P5: {"size": size, "schedule": list(entries), **pool}}})
 
 
 def limited(hours: float) -> dict[str, Any]:
@@ -154,7 +153,7 @@ def test_another_schedule_replaces_the_first_and_none_restores_the_size() -> Non
 def test_a_resize_changes_the_size_outside_the_schedule() -> None:
     world = world_of({**NIGHT, "from": "07:00", "to": "09:00"})
     assert size(world) == 1
-    world.container.config_editor(30_000).resize(P5, 7)
+    world.container.config_editor.resize(P5, 7)
     world.tick()
     assert size(world) == 1
     world.pass_time(HOUR_S)
@@ -164,7 +163,7 @@ def test_a_resize_changes_the_size_outside_the_schedule() -> None:
 
 def test_a_pool_that_is_removed_loses_its_calendar() -> None:
     world = world_of()
-    world.configuration.write(json.dumps({"pools": {"ml.g5.xlarge": {"size": 1}}}))
+    world.configuration.write({"pools": {"ml.g5.xlarge": {"size": 1}}})
     world.tick()
     ledger = read_ledger(world.table)
     assert ([pool.pool for pool in ledger.pools], ledger.calendars) == (["ml.g5.xlarge"], ())
@@ -190,9 +189,9 @@ def test_the_schedule_follows_training_time_where_that_runs_faster() -> None:
 
 def test_a_document_that_is_no_longer_in_effect_changes_no_size() -> None:
     world = world_of()
-    old = get_effective(world.table, world.configuration, world.clocks)
+    old = get_effective(world.table, world.configuration.first, world.clocks)
     configure(world, size=5)
-    apply_configuration(world.table, world.configuration, world.clocks)
+    apply_configuration(world.table, world.configuration.first, world.clocks)
     assert size(world) == 5
     assert follow_schedules(world.table, old, read_ledger(world.table), world.clock(), isolation())
     assert size(world) == 5
@@ -200,9 +199,9 @@ def test_a_document_that_is_no_longer_in_effect_changes_no_size() -> None:
 
 def test_a_document_that_is_no_longer_in_effect_removes_no_calendar() -> None:
     world = world_of(size=5)
-    world.configuration.write(json.dumps({"pools": {P5: {"size": 5}}}))
+    world.configuration.write({"pools": {P5: {"size": 5}}})
     world.tick()
-    old = get_effective(world.table, world.configuration, world.clocks)
+    old = get_effective(world.table, world.configuration.first, world.clocks)
     configure(world, NIGHT)
     world.tick()
     before = read_ledger(world.table)
@@ -213,7 +212,7 @@ def test_a_document_that_is_no_longer_in_effect_removes_no_calendar() -> None:
 
 def test_a_document_that_is_no_longer_in_effect_sets_no_calendar() -> None:
     world = world_of()
-    old = get_effective(world.table, world.configuration, world.clocks)
+    old = get_effective(world.table, world.configuration.first, world.clocks)
     configure(world, {**NIGHT, "size": 0})
     world.tick()
     before = read_ledger(world.table)
@@ -268,7 +267,7 @@ def test_starts_by_one_decision_follow_each_other_on_the_calendar() -> None:
 def test_a_start_is_not_conditional_on_the_calendars_of_other_pools() -> None:
     world = World()
     document = {"pools": {P5: {"size": 2, "schedule": [NIGHT]}, G5: {"size": 2}}}
-    world.configuration.write(json.dumps(document))
+    world.configuration.write(document)
     world.tick()
     world.submit("a", ResourceConfig=on(1, G5), **limited(11))
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from unittest import mock
 
 import pytest
@@ -14,7 +13,6 @@ from headway_service.errors import InvalidConfiguration, PoolNotFound, RetryLate
 from headway_service.invocation import LEASE_MARGIN_MS
 from headway_service.pools.edit_config import ConfigEditor
 from headway_service.pools.operations import PoolOperations
-from headway_service.ports.config_store import ConfigurationText
 from headway_service.ports.table import Write
 from headway_service.sagemaker_api.visibility import VISIBLE_AFTER_S
 from headway_service.store.ledger import read_ledger
@@ -27,8 +25,6 @@ BOTH = {
     "InstanceGroups": [{"InstanceType": each, "InstanceCount": 1, "InstanceGroupName": each[3:5]} for each in (P5, G5)]
 }
 EVERYTHING = PauseRecord.EVERYTHING
-
-
 LEASE_S = INVOCATION_S + LEASE_MARGIN_MS / 1000
 
 
@@ -44,9 +40,8 @@ def pauses(world: World) -> PoolOperations:
     )
 
 
-def editor(world: World, holder: str = "me") -> ConfigEditor:
-    invocation = replace(world.invocation(), holder=holder)
-    return ConfigEditor(table=world.table, store=world.configuration, invocation=invocation)
+def editor(world: World) -> ConfigEditor:
+    return ConfigEditor(table=world.table, first=world.configuration.first, clocks=world.clocks)
 
 
 def codes(world: World, *names: str) -> dict[str, str]:
@@ -325,37 +320,3 @@ def test_a_new_pool_and_a_size_that_breaks_a_guarantee_are_refused(world: World)
     with pytest.raises(InvalidConfiguration, match="1 is less than the 2 that teams are guaranteed"):
         editor(world).resize(P5, 1)
     assert world.configured().pools[P5].size == 2
-
-
-def test_concurrent_changes_of_the_configuration_are_serialized_without_loss(world: World) -> None:
-    real = world.configuration.read
-
-    def read() -> ConfigurationText:
-        found = real()
-        world.configuration.read = real  # type: ignore[method-assign]
-        # Between the reading and the writing of the one comes the other.
-        with pytest.raises(RetryLater):
-            editor(world, "other").replace({"pools": {P5: {"size": 9}, G5: {"size": 9}}}, None)
-        return found
-
-    world.configured()
-    world.configuration.read = read  # type: ignore[method-assign]
-    editor(world).resize(P5, 3)
-    editor(world, "other").resize(G5, 9)
-    assert {pool: each.size for pool, each in world.configured().pools.items()} == {P5: 3, G5: 9}
-
-
-def test_the_lease_of_a_crashed_writer_expires(world: World) -> None:
-    world.configured()
-    dying = editor(world)._alone()
-    dying.__enter__()
-    with pytest.raises(RetryLater, match="another call changes the configuration"):
-        editor(world, "other").resize(P5, 3)
-    world.now_s += LEASE_S + 1
-    editor(world, "other").resize(P5, 3)
-    # A holder that returns late does not take the lease from its current holder.
-    held = editor(world, "third")._alone()
-    held.__enter__()
-    dying.__exit__(None, None, None)
-    with pytest.raises(RetryLater):
-        editor(world, "other").resize(P5, 4)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from typing import Any
 
-from headway_service.pools.apply_config import apply_configuration
 from headway_service.pools.removed_pools import forget_removed_pools
 from headway_service.store.ledger import read_ledger
 from tests.service.world import P5, World, isolation, on
@@ -26,7 +24,7 @@ def world_with_removed_pool() -> World:
 
 
 def configure(world: World, *pools: str) -> None:
-    world.configuration.write(json.dumps({"pools": {pool: {"size": 2} for pool in pools}}))
+    world.configuration.write({"pools": {pool: {"size": 2} for pool in pools}})
 
 
 def pools(world: World) -> list[str]:
@@ -59,7 +57,7 @@ def test_a_removed_pool_is_kept_while_its_instances_are_held() -> None:
 
 def test_an_empty_pool_of_the_configuration_is_kept() -> None:
     world = World()
-    world.configuration.write(json.dumps({"pools": {P5: {"size": 2}, G5: {"size": 0}}}))
+    world.configuration.write({"pools": {P5: {"size": 2}, G5: {"size": 0}}})
     world.tick()
     assert not forget(world)
     assert pools(world) == [G5, P5]
@@ -75,14 +73,11 @@ def test_nothing_is_removed_while_a_configuration_is_applied() -> None:
 def test_a_removed_pool_that_a_newer_configuration_has_again_is_kept() -> None:
     world = world_with_removed_pool()
     world.pass_time(1000, tick=False)
-    before = world.in_force()
+    before, ledger = world.in_force(), read_ledger(world.table)
     configure(world, P5, G5)
-    ledger = read_ledger(world.table)
-    apply_configuration(world.table, world.configuration, world.clocks)
     assert forget_removed_pools(world.table, before, ledger, isolation())
     assert pools(world) == [G5, P5]
     # Nor one that has no instances in it: the configuration is not the one that was read.
-    world.configuration.write(json.dumps({"pools": {P5: {"size": 2}, G5: {"size": 0}}}))
-    apply_configuration(world.table, world.configuration, world.clocks)
+    world.configuration.write({"pools": {P5: {"size": 2}, G5: {"size": 0}}})
     assert forget_removed_pools(world.table, before, read_ledger(world.table), isolation())
     assert pools(world) == [G5, P5]

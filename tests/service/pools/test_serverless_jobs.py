@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
@@ -49,7 +48,7 @@ def test_a_serverless_job_is_refused_unless_the_policy_has_a_pool_for_it() -> No
 
 def test_a_serverless_job_waits_for_no_instances() -> None:
     world = World()
-    world.configuration.write(json.dumps({"pools": {SERVERLESS: {"size": 1}}, "maxPendingSeconds": 600}))
+    world.configuration.write({"pools": {SERVERLESS: {"size": 1}}, "maxPendingSeconds": 600})
     job = world.submit("a", **JOB).job
     assert (job.pending_limit_s, job.limit_ms) == (None, (DAY_S + 1800) * 1000)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
@@ -30,7 +29,7 @@ def world_of(pools: dict[str, int] | None = None, **document: Any) -> World:
 
 
 def configure(world: World, pools: dict[str, int], **document: Any) -> None:
-    world.configuration.write(json.dumps({"pools": {pool: {"size": size} for pool, size in pools.items()}, **document}))
+    world.configuration.write({"pools": {pool: {"size": size} for pool, size in pools.items()}, **document})
 
 
 def interrupt(world: World, name: str) -> None:
@@ -162,7 +161,7 @@ def test_a_job_that_waits_keeps_its_pool_when_a_spot_pool_comes() -> None:
     world.submit("second", 5, **SPOT)
     world.tick()
     configure(world, {P5: 1, SPOT_POOL: 1})
-    apply_configuration(world.table, world.configuration, world.clocks)
+    apply_configuration(world.table, world.configuration.first, world.clocks)
     world.submit("third", 5, **SPOT)
     world.tick()
     world.check()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
@@ -33,7 +32,7 @@ def world_of(*hours: tuple[float, float], pool: dict[str, Any] | None = None, **
     world = World(pools={P5: 1})
     put(world, *hours, **more)
     plan = {"plan": arn_of(world), **(pool or {})}
-    world.configuration.write(json.dumps({"pools": {P5: {"size": 1}, POOL: plan}}))
+    world.configuration.write({"pools": {P5: {"size": 1}, POOL: plan}})
     settle(world)
     return world
 
@@ -114,7 +113,7 @@ def test_the_size_is_bounded_and_leaves_out_what_is_unhealthy(
 def test_before_sagemaker_has_described_the_plan_nothing_starts_there() -> None:
     world = World(pools={P5: 1})
     put(world, (0, 10))
-    world.configuration.write(json.dumps({"pools": {P5: {"size": 1}, POOL: {"plan": arn_of(world)}}}))
+    world.configuration.write({"pools": {P5: {"size": 1}, POOL: {"plan": arn_of(world)}}})
     world.tick()
     world.submit("planned", **in_plan(world), **limited(2))
     world.tick()
@@ -132,7 +131,7 @@ def test_a_plan_with_another_arn_has_not_been_described_yet() -> None:
     assert size(world) == 2
     other = arn_of(world).replace(":123456789012:", ":210987654321:")
     assert other != arn_of(world)
-    world.configuration.write(json.dumps({"pools": {P5: {"size": 1}, POOL: {"plan": other}}}))
+    world.configuration.write({"pools": {P5: {"size": 1}, POOL: {"plan": other}}})
     world.tick()
     assert size(world) == 0
     calendar = next(each for each in read_ledger(world.table).calendars if each.pool == POOL)
@@ -256,7 +255,7 @@ def test_an_extension_of_the_plan_is_followed() -> None:
 def test_a_plan_that_cannot_be_used_has_no_instances_and_says_so(more: dict[str, Any], said: str) -> None:
     world = World(pools={P5: 1})
     put(world, (0, 10), **more)
-    world.configuration.write(json.dumps({"pools": {P5: {"size": 1}, POOL: {"plan": arn_of(world)}}}))
+    world.configuration.write({"pools": {P5: {"size": 1}, POOL: {"plan": arn_of(world)}}})
     world.tick()
     world.submit("planned", **in_plan(world), **limited(2))
     settle(world)
@@ -327,7 +326,7 @@ def test_what_turns_unhealthy_is_taken_from_the_cheapest_job() -> None:
 def test_a_job_that_is_not_preemptible_is_stopped_too() -> None:
     world = world_of((0, 2))
     policy = {"preemption": {"optOut": True}, "pools": {P5: {"size": 1}, POOL: {"plan": arn_of(world)}}}
-    world.configuration.write(json.dumps(policy))
+    world.configuration.write(policy)
     settle(world)
     tags: dict[str, Any] = {"Tags": [{"Key": "headway:preemptible", "Value": "false"}]}
     world.submit("planned", **in_plan(world), **CHECKPOINTS, **limited(20), **tags)
@@ -348,7 +347,7 @@ def test_a_training_job_outside_the_queue_is_charged_to_the_pool_of_its_plan() -
 
 def test_a_pool_that_follows_no_plan_any_more_forgets_it() -> None:
     world = world_of((0, 10))
-    world.configuration.write(json.dumps({"pools": {P5: {"size": 1}}}))
+    world.configuration.write({"pools": {P5: {"size": 1}}})
     settle(world)
     ledger = read_ledger(world.table)
     assert (ledger.plans, ledger.calendars) == ((), ())

@@ -84,7 +84,7 @@ def run(world: World, name: str, *, outputs: bool = True) -> None:
 
 
 def configure(world: World, members: dict[str, Any]) -> None:
-    world.configuration.write(json.dumps({**json.loads(world.configuration.text), **members}))
+    world.configuration.write({**world.configuration.document, **members})
     world.tick()
 
 

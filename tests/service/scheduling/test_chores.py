@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -32,7 +31,7 @@ def world() -> World:
     world = World()
     limits = {"waitingPerTeam": 10_000, "waitingPerOwner": 10_000}
     pools = {P5: {"size": 400}, G5: {"size": 2}}
-    world.configuration.write(json.dumps({"pools": pools, "limits": limits}))
+    world.configuration.write({"pools": pools, "limits": limits})
     world.objects.put("jobs", "other", b"")
     world.objects.put("data", "train/a", b"1")
     return world

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from typing import Any
 
@@ -102,7 +101,7 @@ def test_what_an_attempt_holds_is_known_by_the_counter_of_its_pool(world: World,
 
 def test_the_limit_of_a_team_counts_an_attempt_that_cannot_be_read(world: World) -> None:
     limited = {"pools": {P5: {"size": 4}}, "teams": {"red": {"limit": {P5: 2}}, "blue": {}}}
-    world.configuration.write(json.dumps(limited))
+    world.configuration.write(limited)
     world.submit("lost", Tags=[{"Key": "team", "Value": "red"}])
     world.tick()
     damaged(world, attempt_key(world, "lost"), schemaVersion=99)
@@ -114,13 +113,13 @@ def test_the_limit_of_a_team_counts_an_attempt_that_cannot_be_read(world: World)
 def test_a_removed_team_stays_while_an_attempt_cannot_be_read(world: World) -> None:
     """It may be of this team, and its job may return to the queue of it."""
     pools = {P5: {"size": 4}}
-    world.configuration.write(json.dumps({"pools": pools, "teams": {"red": {}}}))
+    world.configuration.write({"pools": pools, "teams": {"red": {}}})
     world.submit("lost", Tags=[{"Key": "team", "Value": "red"}])
     world.tick()
     damaged(world, attempt_key(world, "lost"), schemaVersion=99)
     for size in (5, 6):
         pools = {P5: {"size": size}}
-        world.configuration.write(json.dumps({"pools": pools}))
+        world.configuration.write({"pools": pools})
         world.tick()
         world.now_s += 2 * DAY_S
     assert [each.team for each in read_ledger(world.table).teams] == ["red"]
@@ -129,13 +128,13 @@ def test_a_removed_team_stays_while_an_attempt_cannot_be_read(world: World) -> N
 @damages
 def test_a_team_whose_record_cannot_be_read_stops_no_other(world: World, damage: str) -> None:
     teams: dict[str, Any] = {"blue": {}, "red": {"limit": {P5: 2}}}
-    world.configuration.write(json.dumps({"pools": {P5: {"size": 4}}, "teams": teams}))
+    world.configuration.write({"pools": {P5: {"size": 4}}, "teams": teams})
     for team in teams:
         world.submit(team, Tags=[{"Key": "team", "Value": team}])
     damaged(world, TeamRecord.key("red"), **DAMAGES[damage], team=7)
     report = world.tick()
     assert (report.started, report.failed, report.rejected) == (["blue"], ["team#red"], 0)
-    world.configuration.write(json.dumps({"pools": {P5: {"size": 5}}, "teams": {**teams, "white": {}}}))
+    world.configuration.write({"pools": {P5: {"size": 5}}, "teams": {**teams, "white": {}}})
     world.tick()
     world.submit("white", Tags=[{"Key": "team", "Value": "white"}])
     assert world.tick().started == ["white"]
@@ -170,7 +169,7 @@ def test_a_pool_whose_record_cannot_be_read_stops_no_other(world: World, damage:
     report = world.tick()
     assert (report.started, report.failed) == (["urgent"], [f"pool#{P5}"])
     # Another configuration is applied to the other pools.
-    world.configuration.write(json.dumps({"pools": {P5: {"size": 8}, G5: {"size": 3}}}))
+    world.configuration.write({"pools": {P5: {"size": 8}, G5: {"size": 3}}})
     world.tick()
     assert [each.size for each in read_ledger(world.table).pools] == [3]
 
@@ -194,7 +193,7 @@ def test_a_pool_with_a_pause_that_cannot_be_read_is_paused(world: World, damage:
 def test_a_pool_with_a_calendar_that_cannot_be_read_starts_nothing(world: World, damage: str) -> None:
     """Its later sizes are not known, and other code may know them, so the calendar is not replaced."""
     schedule = [{"days": ["fri"], "from": "18:00", "to": "24:00", "size": 1}]
-    world.configuration.write(json.dumps({"pools": {P5: {"size": 4, "schedule": schedule}, G5: {"size": 2}}}))
+    world.configuration.write({"pools": {P5: {"size": 4, "schedule": schedule}, G5: {"size": 2}}})
     world.tick()
     damaged(world, CalendarRecord.key(P5), **DAMAGES[damage])
     before = world.table.get(CalendarRecord.key(P5))
@@ -219,7 +218,7 @@ def test_a_queue_entry_that_cannot_be_read_is_passed_over(world: World, damage: 
 
 
 def test_many_queue_entries_that_cannot_be_read_hide_nobody_even_with_ageing(world: World) -> None:
-    world.configuration.write(json.dumps({"pools": {P5: {"size": 4}}, "ageing": {"intervalSeconds": 3600, "cap": 7}}))
+    world.configuration.write({"pools": {P5: {"size": 4}}, "ageing": {"intervalSeconds": 3600, "cap": 7}})
     for index in range(30):
         world.submit(f"broken-{index:02}", 9)
     world.submit("last", 9)

@@ -68,7 +68,7 @@ def table() -> SlowTable:
 def world(table: SlowTable) -> World:
     world = World(table=table)
     limits = {"waitingPerTeam": 10_000, "waitingPerOwner": 10_000}
-    world.configuration.write(json.dumps({"pools": {P5: {"size": 4}}, "limits": limits}))
+    world.configuration.write({"pools": {P5: {"size": 4}}, "limits": limits})
     return world
 
 
@@ -196,7 +196,7 @@ def fail_slowly(world: World, monkeypatch: pytest.MonkeyPatch, of: type, name: s
 
 
 def test_ends_whose_dependants_fail_keep_no_others_waiting(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    world.configuration.write(json.dumps({"pools": {P5: {"size": 7}}}))
+    world.configuration.write({"pools": {P5: {"size": 7}}})
     for name in ("z-job", *FAILING):
         world.submit(name)
         after(world, f"after-{name}", name)
@@ -231,7 +231,7 @@ def test_equal_jobs_that_cannot_be_compared_keep_no_others_waiting(
 
 
 def test_drained_attempts_that_fail_keep_no_others_waiting(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    world.configuration.write(json.dumps({"pools": {P5: {"size": 7}}}))
+    world.configuration.write({"pools": {P5: {"size": 7}}})
     for name in ("z-job", *FAILING):
         world.submit(name)
     for _ in range(2):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from typing import Any
 
@@ -29,7 +28,7 @@ REMAINING = {"order": "shortest-remaining", "byPredictions": True}
 
 
 def configure(world: World, size: int = 1, **document: Any) -> None:
-    world.configuration.write(json.dumps({"pools": {P5: {"size": size}}, **document}))
+    world.configuration.write({"pools": {P5: {"size": size}}, **document})
 
 
 def learned(priority: dict[str, Any] = REMAINING, **document: Any) -> World:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -22,7 +21,7 @@ LONG: dict[str, Any] = {"Environment": {"SANDBOX_RUN_SECONDS": "36000"}}
 
 def world_of(size: int = 1, **launches: int) -> World:
     world = World()
-    world.configuration.write(json.dumps({"pools": {P5: {"size": size}}, "launches": launches}))
+    world.configuration.write({"pools": {P5: {"size": size}}, "launches": launches})
     return world
 
 
@@ -130,7 +129,7 @@ def test_a_refused_job_is_tried_at_once_when_its_pool_has_another_size_and_only_
     calls = len(world.called("CreateTrainingJob"))
     world.tick()
     assert len(world.called("CreateTrainingJob")) == calls
-    world.configuration.write(json.dumps({"pools": {P5: {"size": 2}}}))
+    world.configuration.write({"pools": {P5: {"size": 2}}})
     world.tick()
     assert len(world.called("CreateTrainingJob")) == calls + 1
 

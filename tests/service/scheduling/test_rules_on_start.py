@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
@@ -19,7 +18,7 @@ def world_of(**rules: Any) -> World:
 
 
 def configure(world: World, **rules: Any) -> None:
-    world.configuration.write(json.dumps({"pools": {P5: {"size": 1}}, "rules": rules}))
+    world.configuration.write({"pools": {P5: {"size": 1}}, "rules": rules})
 
 
 def history(world: World, name: str) -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -28,8 +27,8 @@ def world_of(teams: Mapping[str, Any] | None = None, *, pools: Mapping[str, int]
 
 
 def configure(world: World, teams: Mapping[str, Any] | None = None, **rules: Any) -> None:
-    document = {**json.loads(world.configuration.text), "teams": dict(teams or {}), **rules}
-    world.configuration.write(json.dumps(document))
+    document = {**world.configuration.document, "teams": dict(teams or {}), **rules}
+    world.configuration.write(document)
     world.tick()
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -210,7 +209,7 @@ UNUSUAL = {
 
 
 def test_an_attempt_copies_the_attributes_of_its_job(world: World) -> None:
-    world.configuration.write(json.dumps({"pools": {P5: {"size": 4}}, "teams": {"red": {}}}))
+    world.configuration.write({"pools": {P5: {"size": 4}}, "teams": {"red": {}}})
     world.submit(
         "a", 7, ResourceConfig=on(3), Tags=[{"Key": "team", "Value": "red"}, {"Key": "priority", "Value": "7"}]
     )
@@ -235,7 +234,7 @@ def test_an_attempt_copies_the_attributes_of_its_job(world: World) -> None:
 
 def test_a_job_of_a_limited_team_missing_from_the_ledger_is_not_started(world: World) -> None:
     """Starts of such a team are counted in its record, so that two schedulers cannot both start its last job."""
-    world.configuration.write(json.dumps({"pools": {P5: {"size": 4}}, "teams": {"red": {"limit": {P5: 2}}}}))
+    world.configuration.write({"pools": {P5: {"size": 4}}, "teams": {"red": {"limit": {P5: 2}}}})
     world.submit("a", Tags=[{"Key": "team", "Value": "red"}])
     assert world.intent_to_start("a").writes
     with pytest.raises(Conflict):
@@ -243,7 +242,7 @@ def test_a_job_of_a_limited_team_missing_from_the_ledger_is_not_started(world: W
 
 
 def test_jobs_of_a_limited_team_start_in_one_round(world: World) -> None:
-    world.configuration.write(json.dumps({"pools": {P5: {"size": 4}}, "teams": {"red": {"limit": {P5: 3}}}}))
+    world.configuration.write({"pools": {P5: {"size": 4}}, "teams": {"red": {"limit": {P5: 3}}}})
     for name in ("a", "b", "c", "d"):
         world.submit(name, Tags=[{"Key": "team", "Value": "red"}])
     report = world.tick()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -54,7 +53,7 @@ class Counted(MemoryTable):
 
 
 def configure(world: World, **document: Any) -> None:
-    world.configuration.write(json.dumps({**json.loads(world.configuration.text), **document}))
+    world.configuration.write({**world.configuration.document, **document})
     world.tick()
 
 

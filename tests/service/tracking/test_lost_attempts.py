@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from typing import Any
 
@@ -60,7 +59,7 @@ def lose(world: World, job: str, **changes: Any) -> None:
 def world_with(*jobs: str, pools: dict[str, int] | None = None, **configuration: Any) -> World:
     """A queue with jobs that wait."""
     world = World(pools=pools)
-    world.configuration.write(json.dumps({**json.loads(world.configuration.text), **configuration}))
+    world.configuration.write({**world.configuration.document, **configuration})
     world.tick()
     for job in jobs:
         world.submit(job)

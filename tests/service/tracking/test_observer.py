@@ -79,7 +79,7 @@ def take(world: World, sighting: TrainingJobStatus, *, asked: bool = False) -> S
 
 
 def configure(world: World, **more: Any) -> None:
-    world.configuration.write(json.dumps({"pools": {P5: {"size": 2}}, **more}))
+    world.configuration.write({"pools": {P5: {"size": 2}}, **more})
     world.tick()
 
 

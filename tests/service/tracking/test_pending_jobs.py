@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
@@ -23,7 +22,7 @@ SPOT: dict[str, Any] = {
 def world_of(*, size: int = 1, **document: Any) -> World:
     world = World()
     pools = {P5: {"size": size}, CPU: {"size": 1}}
-    world.configuration.write(json.dumps({"pools": pools, "maxPendingSeconds": HOUR_S, **document}))
+    world.configuration.write({"pools": pools, "maxPendingSeconds": HOUR_S, **document})
     world.fleet.faults = Faults(capacity={P5: 0, CPU: 0}, capacity_wait_s=10 * HOUR_S)
     return world
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from typing import Any
 
@@ -339,7 +338,7 @@ def test_as_many_attempts_are_described_as_may_be(overdue: int, others: int, mon
 @pytest.mark.parametrize("step", ["WarmPoolTracker", "refresh_plans", "refresh_scores", "wake"])
 def test_a_step_that_fails_skips_no_other_and_is_reported(step: str, monkeypatch: pytest.MonkeyPatch) -> None:
     world = World(pools={P5: 2})
-    world.configuration.write(json.dumps({"pools": {P5: {"size": 2}}, "warmPools": {}}))
+    world.configuration.write({"pools": {P5: {"size": 2}}, "warmPools": {}})
     world.tick()
     world.submit("kept", ResourceConfig={**on(1), "KeepAlivePeriodInSeconds": 3600})
     world.tick()

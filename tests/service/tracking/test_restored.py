@@ -190,7 +190,7 @@ def test_an_unexpected_later_attempt_is_reported_and_stopped_only_by_an_operator
     second = attempt_name("a", 2)
     until(world, 30, lambda: second in trained(world))
     put_back(world, before)
-    world.configuration.write('{"pools": {"' + P5 + '": {"size": 1}}, "rogues": {"charge": false, "action": "stop"}}')
+    world.configuration.write({"pools": {P5: {"size": 1}}, "rogues": {"charge": False, "action": "stop"}})
     until(world, 6, lambda: launched(world))
     assert rogues(world) == {second: {P5: 1}}
     assert reason(world, second) == (

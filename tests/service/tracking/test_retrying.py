@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
@@ -22,7 +21,7 @@ CODE = "AlgorithmError: ExecuteUserScriptError: exit code 1"
 def world_of(**retries: Any) -> World:
     world = World()
     if retries:
-        world.configuration.write(json.dumps({**json.loads(world.configuration.text), "retries": retries}))
+        world.configuration.write({**world.configuration.document, "retries": retries})
     return world
 
 

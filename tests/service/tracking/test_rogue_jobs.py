@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -43,7 +42,7 @@ def world_of(pools: Mapping[str, int] | None = None, **configuration: Any) -> Wo
 
 
 def configure(world: World, **configuration: Any) -> None:
-    world.configuration.write(json.dumps({**json.loads(world.configuration.text), **configuration}))
+    world.configuration.write({**world.configuration.document, **configuration})
     world.tick()
 
 

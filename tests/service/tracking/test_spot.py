@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
@@ -20,7 +19,7 @@ UNTIL_IT_TRAINS_S = 900
 
 def world_of(*, size: int = 1, **spot: Any) -> World:
     world = World()
-    world.configuration.write(json.dumps({"pools": {P5: {"size": size}}, "spot": spot}))
+    world.configuration.write({"pools": {P5: {"size": size}}, "spot": spot})
     return world
 
 

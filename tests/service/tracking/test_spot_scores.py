@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
@@ -41,7 +40,7 @@ def spot(count: int) -> dict[str, Any]:
 
 def configure(world: World, least: int | None = 4, size: int = 100) -> None:
     pools = {P5: {"size": 1}, SPOT: {"size": size}}
-    world.configuration.write(json.dumps({"pools": pools, "spot": {} if least is None else {"minScore": least}}))
+    world.configuration.write({"pools": pools, "spot": {} if least is None else {"minScore": least}})
     world.tick()
 
 

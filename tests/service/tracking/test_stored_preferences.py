@@ -52,7 +52,7 @@ def world_of(**changes: Any) -> World:
     """A queue in which `a` runs, and its attempt is stored as by an earlier version."""
     world = World(pools={P5: 2, G5: 2})
     document = {"pools": {P5: {"size": 2}, G5: {"size": 2}}, "watches": {"idle": {}}}
-    world.configuration.write(json.dumps(document))
+    world.configuration.write(document)
     keep_preferences(world, "a", PREFERENCES, **changes)
     world.tick()
     item = attempt_of(world, "a").put().item

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 
 import pytest
@@ -26,7 +25,7 @@ def plan(name: str, *, status: str = "Active") -> TrainingPlan:
 def world_of(*names: str) -> World:
     world = World()
     pools = {f"{P5}.plan.{name}": {"plan": f"{PREFIX}{name}"} for name in names}
-    world.configuration.write(json.dumps({"pools": {P5: {"size": 1}, **pools}}))
+    world.configuration.write({"pools": {P5: {"size": 1}, **pools}})
     world.tick()
     return world
 
@@ -97,7 +96,7 @@ def test_of_another_plan_that_is_not_found_nothing_of_the_former_holds() -> None
     world, plans = world_of("spring"), MemoryTrainingPlans(plan("spring"))
     refresh(world, plans)
     other = PREFIX.replace("123456789012", "210987654321") + "spring"
-    world.configuration.write(json.dumps({"pools": {P5: {"size": 1}, f"{P5}.plan.spring": {"plan": other}}}))
+    world.configuration.write({"pools": {P5: {"size": 1}, f"{P5}.plan.spring": {"plan": other}}})
     world.tick()
     del plans.plans["spring"]
     found = refresh(world, plans)["spring"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from typing import Any
 
@@ -30,7 +29,7 @@ def world(size: int = 2, faults: dict[str, Any] | None = None, **rules: Any) -> 
 
 
 def configure(made: World, size: int, **more: Any) -> None:
-    made.configuration.write(json.dumps({"pools": {P5: {"size": size}}, **more}))
+    made.configuration.write({"pools": {P5: {"size": size}}, **more})
 
 
 def submit(

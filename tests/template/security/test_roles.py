@@ -32,8 +32,6 @@ ACTIONS = {
         "dynamodb:Scan",
         "lambda:InvokeFunction",
         "sqs:SendMessage",
-        "ssm:GetParameter",
-        "ssm:PutParameter",
     },
     "ScheduleFunctionRole": ALL
     | QUERIES
@@ -50,7 +48,6 @@ ACTIONS = {
         "sqs:DeleteMessage",
         "sqs:GetQueueAttributes",
         "sqs:ReceiveMessage",
-        "ssm:GetParameter",
     },
     "ObserveFunctionRole": ALL | SEEN | {"sqs:SendMessage"},
     "ReconcileFunctionRole": ALL

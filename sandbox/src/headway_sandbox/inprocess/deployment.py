@@ -33,7 +33,6 @@ from headway_service.errors import Conflict, RetryLater
 from headway_service.launching.report import TickReport
 from headway_service.ports.alarms import Alarms
 from headway_service.ports.clocks import Clocks
-from headway_service.ports.config_store import ConfigurationStore
 from headway_service.ports.objects import Objects
 from headway_service.ports.parallel_calls import ParallelCalls
 from headway_service.ports.role_permissions import RolePermissions
@@ -43,10 +42,10 @@ from headway_service.ports.training_jobs import AllTrainingJobs
 from headway_service.ports.training_metrics import TrainingMetrics
 from headway_service.ports.training_plans import TrainingPlans
 from headway_service.testing.inline_calls import InlineCalls
-from headway_service.testing.memory_config import MemoryConfiguration
 from headway_service.testing.memory_objects import MemoryObjects
 from headway_service.testing.memory_role_permissions import MemoryRolePermissions
 from headway_service.testing.memory_spot_scores import MemorySpotScores
+from headway_service.testing.queue_configuration import QueueConfiguration
 
 START_S = 1_800_000_000.0
 """When a simulation starts, s since the epoch."""
@@ -117,11 +116,17 @@ class SimulatedDeployment(Generic[TableT]):
         self.table = table
         self.fleet = fleet or FakeSageMaker()
         self.cloudwatch = MemoryCloudWatch(self.fleet)
-        self.configuration = MemoryConfiguration(document)
+        self.configuration = QueueConfiguration(table, document, self.clocks)
         self.objects = MemoryObjects()
         self.role_permissions = MemoryRolePermissions()
         self.wakes: list[str] = []
-        settings = Settings.of({**ENVIRONMENT, "HEADWAY_RECONCILE_AFTER_S": str(reconcile_after_s)})
+        settings = Settings.of(
+            {
+                **ENVIRONMENT,
+                "HEADWAY_FIRST_CONFIGURATION": self.configuration.first,
+                "HEADWAY_RECONCILE_AFTER_S": str(reconcile_after_s),
+            }
+        )
         self.container = SimulatedContainer(self, settings, random or CountingRandom())
 
     def clock(self) -> int:
@@ -216,10 +221,6 @@ class SimulatedDeployment(Generic[TableT]):
     def make_training_metrics(self) -> TrainingMetrics:
         """The metrics of training jobs as the functions read them: the real adapter over a boto3 client."""
         return CloudWatchTrainingMetrics(stub_client("cloudwatch", self.call_cloudwatch))
-
-    def make_configuration(self) -> ConfigurationStore:
-        """The configuration document as the functions use it."""
-        return self.configuration
 
     def make_objects(self) -> Objects:
         """S3 as the functions use it."""
@@ -349,11 +350,6 @@ class SimulatedContainer(AllFunctions):
     def alarms(self) -> Alarms:
         """See :class:`AllFunctions`."""
         return self._deployment.make_alarms()
-
-    @cached_property
-    def store(self) -> ConfigurationStore:
-        """See :class:`AllFunctions`."""
-        return self._deployment.make_configuration()
 
     @cached_property
     def _sqs(self) -> Any:

@@ -15,7 +15,7 @@ TIMEOUT_S = {"api": 25, "schedule": 30, "observe": 30, "reconcile": 50, "patrol"
 
 ENVIRONMENT = {
     "HEADWAY_TABLE": "queue",
-    "HEADWAY_CONFIG_PARAMETER": "/headway/config",
+    "HEADWAY_FIRST_CONFIGURATION": "{}",
     "HEADWAY_RETENTION_DAYS": "30",
     "HEADWAY_WAKE_QUEUE_URL": "https://sqs.invalid/wake.fifo",
     "HEADWAY_RECONCILE_AFTER_S": "120",

@@ -42,8 +42,6 @@ _LONGEST_SLEEP_S = 0.5
 _MONITORING_EVERY_S = 1.0
 _RECORD_EVERY_S = 5.0
 _SETTINGS_EVERY_S = 2.0
-# The queue's configuration is a parameter, so it is saved before the response.
-_CONFIGURATION = "ssm"
 
 
 class AwsProxy:
@@ -150,10 +148,7 @@ class AwsProxy:
     def _save(self, scope: Scope) -> None:
         headers = _headers(scope)
         if service_state.changes_settings(scope["method"], scope["path"], headers):
-            if service_state.service_of(headers) == _CONFIGURATION:
-                service_state.save(_CONFIGURATION)
-            else:
-                self._settings_changed = True
+            self._settings_changed = True
         self._commit()
 
     def _commit(self) -> None:

@@ -24,10 +24,12 @@ class Queue(World):
 
     def __init__(self) -> None:
         super().__init__(pools={P5: 2})
-        self.configuration.text = (
-            f'{{"pools": {{"{P5}": {{"size": 2}}, "ml.g5.xlarge": {{"size": 8}}}}, '
-            '"teams": {"vision": {"guaranteed": {"ml.g5.xlarge": 2}}, "search": {}}, '
-            f'"prices": {{"{P5}": [{{"from": "2026-01-01", "onDemandPerHour": 55.04}}]}}}}'
+        self.configuration.write(
+            {
+                "pools": {P5: {"size": 2}, "ml.g5.xlarge": {"size": 8}},
+                "teams": {"vision": {"guaranteed": {"ml.g5.xlarge": 2}}, "search": {}},
+                "prices": {P5: [{"from": "2026-01-01", "onDemandPerHour": 55.04}]},
+            }
         )
         self.refuses = False
 

@@ -72,7 +72,7 @@ class Queue(World):
         self.counting = CountingTable()
         super().__init__(table=self.counting, pools={P5: 1})
         limits = {"waitingPerTeam": per_team, "waitingPerOwner": per_owner}
-        self.configuration.write(json.dumps({"pools": {P5: {"size": 1}}, "limits": limits}))
+        self.configuration.write({"pools": {P5: {"size": 1}}, "limits": limits})
         self.configured()
         self.recounts = QueueRecounts(self.table, self.machine_clock)
         self.submitted = 0
@@ -302,8 +302,8 @@ def test_a_released_job_is_added_to_the_count() -> None:
 
 def test_a_job_that_goes_to_another_team_is_added_to_the_count_of_its_queue() -> None:
     queue = Queue()
-    queue.configuration.write(json.dumps({"pools": {P5: {"size": 1}}, "teams": {"a": {}, "b": {}}}))
-    apply_configuration(queue.table, queue.configuration, queue.clocks)
+    queue.configuration.write({"pools": {P5: {"size": 1}}, "teams": {"a": {}, "b": {}}})
+    apply_configuration(queue.table, queue.configuration.first, queue.clocks)
     queue.fill(LONG, "someone", "b")
     queue.count()
     queue.submitter.submit(request("mine", Tags=[{"Key": "team", "Value": "a"}]), ADA)
@@ -353,7 +353,7 @@ def test_queues_are_counted_later_if_the_table_does_not_answer_or_no_time_is_lef
 
 def test_a_run_without_time_for_all_queues_is_continued_by_the_next_one(monkeypatch: pytest.MonkeyPatch) -> None:
     queue = Queue()
-    queue.configuration.write(json.dumps({"pools": {P5: {"size": 1}, "ml.g5.xlarge": {"size": 1}}, "teams": {"a": {}}}))
+    queue.configuration.write({"pools": {P5: {"size": 1}, "ml.g5.xlarge": {"size": 1}}, "teams": {"a": {}}})
     queue.tick()
     counted: list[str] = []
 

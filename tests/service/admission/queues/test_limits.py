@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from typing import Any
 
@@ -37,7 +36,7 @@ def world() -> World:
 def configure(world: World, **more: Any) -> None:
     pools = {P5: {"size": 4}, G5: {"size": 4}}
     limits = {"waitingPerTeam": 4, "waitingPerOwner": 2}
-    world.configuration.write(json.dumps({"pools": pools, "limits": limits, **more}))
+    world.configuration.write({"pools": pools, "limits": limits, **more})
 
 
 def submit(world: World, name: str, owner: Caller, **changes: Any) -> JobRecord:
@@ -213,7 +212,7 @@ def test_a_submission_returns_its_place_in_the_queues_of_all_teams(
         waits(world, f"old{i:02}", team, 2 if i % 4 else 7)
     waits(world, "other", "products", 5)
     configure(world, teams=TEAMS, **roomy)
-    apply_configuration(world.table, world.configuration, world.clocks)
+    apply_configuration(world.table, world.configuration.first, world.clocks)
     if not noted:
         item = world.table.get(Key("config", "config")) or {}
         world.table.write([Put(item={name: value for name, value in item.items() if name != "left"})])
@@ -240,7 +239,7 @@ def test_a_place_behind_a_partly_counted_queue_is_also_correct(world: World) -> 
     for i in range(2 * MAX_TAIL):
         waits(world, f"old{i:02}", "products", 5)
     configure(world, teams=TEAMS, limits={**roomy, "waitingPerTeam": MAX_TAIL + 1})
-    apply_configuration(world.table, world.configuration, world.clocks)
+    apply_configuration(world.table, world.configuration.first, world.clocks)
     context = world.submitter.context(ADA)
     with pytest.raises(QueueFull):
         world.submitter.enqueue(request("late", 1, **of_team("products")), context)

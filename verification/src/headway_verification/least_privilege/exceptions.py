@@ -81,12 +81,6 @@ GRANTED_WITHOUT_A_RUN = (
         source="DynamoDB developer guide, DynamoDB encryption at rest: Usage notes",
     ),
     Reason(
-        sid="EarlierConfiguration",
-        actions=_actions("ssm", "GetParameter"),
-        because="Used after an edit of an earlier version, and after a write that crashed, which runs seldom meet.",
-        source="Systems Manager API reference, GetParameter: NAME:VERSION; the ARN that IAM checks is not given",
-    ),
-    Reason(
         sid="SeeSpotScores",
         actions=_actions("ec2", "GetSpotPlacementScores"),
         because="Called only with spot.minScore; the sandbox has no spot placement scores.",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -121,11 +120,11 @@ def call(method: str, path: str, body: Any = None) -> Act:
 
 
 def configures(**members: Any) -> Act:
-    """An operator edits the stored document by hand."""
+    """An operator changes the configuration."""
 
     def act(deployment: OperatedDeployment) -> None:
-        document = {**json.loads(deployment.configuration.read().text), **members}
-        deployment.configuration.write(json.dumps(document))
+        document = {**deployment.configuration.document, **members}
+        deployment.configuration.write(document)
         deployment.wakes.append("the configuration")
 
     return act
@@ -277,8 +276,6 @@ STATES: tuple[AlarmState, ...] = (
         break_=all_of(disable("observe"), submits(*LONG))),
     AlarmState(alarm="Neglected", what="a pause has been forgotten", within_min=45, leap_h=24,
         break_=call("POST", f"/pools/{P5}/pause", {"reason": "maintenance"})),
-    AlarmState(alarm="Neglected", what="the document is edited by hand, and not valid", within_min=45,
-        break_=configures(pools={})),
     AlarmState(alarm="Neglected", what="jobs wait for a training plan that is gone", within_min=45,
         pools={P5: 4}, break_=configures(pools={P5: {"size": 4}, f"{P4}.plan.spring": {"plan": PLAN_ARN}}),
         each_minute=submits_for_plan, also=frozenset({"TickFailed"})),

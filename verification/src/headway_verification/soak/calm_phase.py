@@ -58,7 +58,6 @@ def became_calm(queue: Deployment, drain: Callable[[Deployment], None], outage_s
     """
     queue.faults.rates = FaultRates(switch=queue.faults.rates.switch)
     queue.set_account(Faults(warm_pool_quotas=queue.fleet.faults.warm_pool_quotas).with_changes(queue.temper))
-    queue.store.lag_s = 0.0
     queue.set_lags(lags=False)
     drain(queue)
     queue.liveness.begin(queue.now_s, queue.passed_s if outage_s is None else outage_s)

@@ -32,8 +32,8 @@ from headway_service.aws.sagemaker_training_jobs import SageMakerTrainingJobs
 from headway_service.aws.sagemaker_training_plans import SageMakerTrainingPlans
 from headway_service.errors import RetryLater, UnreadableRecord
 from headway_service.launching.report import TickReport
+from headway_service.pools.config_history import get_record
 from headway_service.ports.alarms import Alarms
-from headway_service.ports.config_store import ConfigurationStore
 from headway_service.ports.objects import Objects
 from headway_service.ports.parallel_calls import ParallelCalls
 from headway_service.ports.role_permissions import RolePermissions
@@ -42,13 +42,13 @@ from headway_service.ports.training_jobs import AllTrainingJobs
 from headway_service.ports.training_metrics import TrainingMetrics
 from headway_service.ports.training_plans import TrainingPlans
 from headway_service.sagemaker_api.visibility import VISIBLE_AFTER_S
+from headway_service.testing.queue_configuration import QueueConfiguration
 from headway_verification.soak.cooperative_scheduler import (
     CooperativeCalls,
     CooperativeScheduler,
     Process,
     current,
 )
-from headway_verification.soak.faults.configuration import FaultyConfiguration
 from headway_verification.soak.faults.injection import FaultInjector, FaultyCloudWatch, FaultySqs
 from headway_verification.soak.faults.objects import OUTPUTS, FaultyObjects
 from headway_verification.soak.faults.plan import FaultPlan
@@ -149,7 +149,6 @@ class Deployment(SimulatedDeployment[IdleWatchedTable]):
         #: The account without what it refuses for hours.
         self._account = self.fleet.faults
         self._edge = edge = FaultInjector(self.faults, self.note, lambda: self.now_s)
-        self.store = FaultyConfiguration(document, edge, lambda: self.now_s)
         _current["sagemaker"] = FaultySageMaker(
             self.fleet,
             edge,
@@ -163,6 +162,8 @@ class Deployment(SimulatedDeployment[IdleWatchedTable]):
         self.invariants.reuse.input_reads = self.s3.input_reads
         self.invariants.reuse.input_writes = self.s3.input_writes
         self._edge_table = FaultyTable(self.table, edge, random, written=self._note_write)
+        # Its writes reach the readers of the index, too.
+        self.configuration = QueueConfiguration(self._edge_table, document, self.clocks)
         #: See :meth:`set_temper`.
         self.temper: Temper = {}
         self._events: list[_Delivery] = []
@@ -209,10 +210,6 @@ class Deployment(SimulatedDeployment[IdleWatchedTable]):
     def make_training_metrics(self) -> TrainingMetrics:
         """See :class:`SimulatedDeployment`."""
         return CloudWatchTrainingMetrics(_shared_client("cloudwatch"))
-
-    def make_configuration(self) -> ConfigurationStore:
-        """See :class:`SimulatedDeployment`."""
-        return self.store
 
     def make_objects(self) -> Objects:
         """See :class:`SimulatedDeployment`."""
@@ -332,11 +329,17 @@ class Deployment(SimulatedDeployment[IdleWatchedTable]):
             if status == HTTPStatus.INTERNAL_SERVER_ERROR:
                 raise Violated(f"{method} {path} returned {status}: {document}")
             if (method, path, status) == ("PUT", "/config", HTTPStatus.OK) and "version" in body:
-                self._check_successor(body)
+                self._check_successor(body, document["version"], reason)
             self._note_change(method, path)
             if then is not None:
                 then(status, document)
 
+        reason = ""
+        if (method, path) == ("PUT", "/config"):
+            # So that its record shows whether this call has made a version.
+            self._numbers += 1
+            reason = f"change {self._numbers}"
+            query = {**(query or {}), "reason": [reason]}
         self._note_change(method, path)
         if path.endswith("/resume"):
             self.invariants.pauses.resume_requested("*" if path == "/resume" else path.split("/")[2], self.now_s)
@@ -352,12 +355,19 @@ class Deployment(SimulatedDeployment[IdleWatchedTable]):
         if part == "jobs" and rest:
             self.liveness.changed.add(rest.partition("/")[0])
 
-    def _check_successor(self, document: Mapping[str, Any]) -> None:
-        """An accepted configuration directly follows the version that it was made from."""
+    def _check_successor(self, document: Mapping[str, Any], version: int, reason: str) -> None:
+        """An accepted configuration directly follows the version that it was made from, or was in force already.
+
+        Args:
+            version: the version that the answer has.
+            reason: that of the call.
+        """
         said = {name: value for name, value in document.items() if name != "version"}
-        found = self.store.document_of(document["version"] + 1)
-        if found != said:
-            raise Violated(f"a configuration made from version {document['version']} replaced a newer one: {found}")
+        record = get_record(self.table, 1, version)
+        if json.loads(record.document) != said:
+            raise Violated(f"version {version} is not the configuration that was set: {record.document}")
+        if record.reason == reason and version != document["version"] + 1:
+            raise Violated(f"a configuration made from version {document['version']} replaced version {version - 1}")
 
     def submit(self, request: Mapping[str, Any], **terms: Any) -> Process:
         """Start a submission. An accepted job has to reach its end.

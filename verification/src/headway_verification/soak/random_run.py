@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
@@ -125,10 +124,10 @@ def make_run(
     if order is not Order.FIFO:
         priority = priority_of(order, predicts=predicts)
         learns = {"predictions": True} if predicts else {}
-        queue.store.write(json.dumps({**queue.store.document, "priority": priority, **learns}))
+        queue.configuration.write({**queue.configuration.document, "priority": priority, **learns})
     waits = order is Order.FIFO and seed % 4 == 2
     if waits:
-        queue.store.write(json.dumps({**queue.store.document, "preemption": WAITING_FOR_CHECKPOINTS}))
+        queue.configuration.write({**queue.configuration.document, "preemption": WAITING_FOR_CHECKPOINTS})
     if predicts:
         learn(queue)
     if seed % 3:
@@ -171,7 +170,7 @@ def keep_warm_pools(queue: Deployment, sizes: Mapping[str, int]) -> None:
     Args:
         sizes: the sizes of the pools.
     """
-    queue.store.write(json.dumps(document_of(sizes, {}, warmPools={})))
+    queue.configuration.write(document_of(sizes, {}, warmPools={}))
     queue.set_account(queue.fleet.faults.with_changes({"warm_pool_quotas": dict.fromkeys(sizes, 9)}))
 
 
@@ -215,8 +214,8 @@ def follow_plan(queue: Deployment, sizes: Mapping[str, int], plan: SoldPlan) -> 
     Args:
         sizes: the sizes of the other pools.
     """
-    document = {**queue.store.document, **document_of({**sizes, PLAN_POOL: INSTANCES}, {}, _members(plan))}
-    queue.store.write(json.dumps(document))
+    document = {**queue.configuration.document, **document_of({**sizes, PLAN_POOL: INSTANCES}, {}, _members(plan))}
+    queue.configuration.write(document)
 
 
 def _members(plan: SoldPlan | None) -> dict[str, dict[str, str]]:
@@ -257,12 +256,11 @@ def rest(queue: Deployment, pools: Mapping[str, int] = POOLS, plan: SoldPlan | N
     queue.faults.rates = FaultRates()
     queue.end_refusals()
     queue.set_account(Faults(warm_pool_quotas=queue.fleet.faults.warm_pool_quotas))
-    queue.store.lag_s = 0.0
     drain(queue)
     # Without this a rogue training job could hold its instances for a month.
     sizes = {**pools, PLAN_POOL: INSTANCES} if plan is not None else pools
-    ending = {"rogues": {"action": "stop"}, "warmPools": queue.store.document.get("warmPools", "leaveOut")}
-    queue.store.write(json.dumps(document_of(sizes, {}, _members(plan), **ending)))
+    ending = {"rogues": {"action": "stop"}, "warmPools": queue.configuration.document.get("warmPools", "leaveOut")}
+    queue.configuration.write(document_of(sizes, {}, _members(plan), **ending))
     _resume_all(queue)
     for name in sorted(queue.invariants.held()):
         queue.finish(queue.ask("POST", f"/jobs/{name}/release"))
@@ -293,7 +291,7 @@ def _open_pools(queue: Deployment, plan: SoldPlan | None) -> None:
     """Give the pools their sizes and resume them, so that something can start while SageMaker refuses some launches."""
     sizes = {**ALL_POOLS, PLAN_POOL: INSTANCES} if plan is not None else ALL_POOLS
     pools = document_of(sizes, {}, _members(plan))["pools"]
-    queue.store.write(json.dumps({**queue.store.document, "pools": pools, "rogues": {"action": "stop"}}))
+    queue.configuration.write({**queue.configuration.document, "pools": pools, "rogues": {"action": "stop"}})
     _resume_all(queue)
 
 

@@ -70,7 +70,8 @@ def play(*, old: str | None = None, seed: int = 0, short: bool = False, tell: Te
     with tempfile.TemporaryDirectory(prefix="headway-release-") as name:
         folder = Path(name)
         before, after = _builds(checkout, folder, old)
-        plan = Plan(old=before, new=after, folder=folder, seed=seed, short=short)
+        sources_of_old = folder / "old" if old else None
+        plan = Plan(old=before, new=after, folder=folder, seed=seed, short=short, old_sources=sources_of_old)
         # The permissions of another version's functions prove nothing about the current ones.
         sources = replace(checkout, code_name=f"from {old}" if old else "")
         with Sandbox(deploy=False, speed=SPEED, durations=DURATIONS, sources=sources) as sandbox:

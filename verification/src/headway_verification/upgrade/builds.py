@@ -44,7 +44,7 @@ def of_commit(checkout: Checkout, commit: str, *, folder: Path, region: str) -> 
     """
     try:
         archive = subprocess.run(
-            ["git", "archive", commit, "template.yaml", "functions", "layers"],
+            ["git", "archive", commit, "template.yaml", "functions", "layers", "Makefile", "deploy"],
             cwd=checkout.root, capture_output=True, check=True,
         )  # fmt: skip
     except subprocess.CalledProcessError as error:

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from botocore.credentials import Credentials
 
 from headway_client.http.api import HeadwayApi
 from headway_sandbox.errors import SandboxError
 from headway_sandbox.local import aws_account
+from headway_sandbox.local.checkout import Checkout
 from headway_sandbox.local.sandbox import Sandbox
+from headway_sandbox.sagemaker.request_builder import G5, P5
 from headway_verification.chaos.raw_state import RawState
 from headway_verification.upgrade import builds, table_adoption
 from headway_verification.upgrade.prompt_driver import PromptDriver
@@ -21,6 +25,9 @@ from headway_verification.upgrade.stack_state import StackView
 from headway_verification.upgrade.version_overlap import Overlap
 from headway_verification.upgrade.workload import Traffic
 from headway_verification.upgrade.workspace import STACK, Workspace
+
+LIVE = {"pools": {P5: {"size": 3}, G5: {"size": 2}}, "access": {"details": "owner"}}
+"""The configuration that an administrator sets. The template's has one pool."""
 
 TABLE = "sagemaker-queue"
 OTHER_TABLE = "sagemaker-queue-2"
@@ -46,6 +53,13 @@ class Plan:
     seed: int
     short: bool
     """Leaves out the rollbacks, the stack policy and the next stack, which take minutes."""
+    old_sources: Path | None = None
+    """The sources of the old version, which is deployed with its own Makefile; None if it is the present one."""
+
+    @property
+    def migrates(self) -> bool:
+        """Whether the old version has its configuration in a parameter (decision 115)."""
+        return "HEADWAY_CONFIG_PARAMETER" in (self.old / "template.yaml").read_text(encoding="utf-8")
 
 
 class Scenario:
@@ -68,6 +82,7 @@ class Scenario:
         self._plan = plan
         self._tell = tell
         self._stack = StackView(sandbox)
+        self._live: Mapping[str, Any] = {}
         self.violations: list[str] = []
         self.asked: list[tuple[str, str]] = []
 
@@ -84,7 +99,7 @@ class Scenario:
 
     def _deploy_first(self) -> None:
         self._title("The first deployment: make deploy ENV=prod GUIDED=1")
-        self._workplace.install(self._plan.old)
+        self._workplace.install(self._plan.old, tools=self._plan.old_sources)
         ours = aws_account.template_parameters(self._sandbox.info)
         parameters = {name: ours[name] for name in ("VpcEndpointIds", "TrainingRoleArns")}
         # Lost events are recovered sooner, as training is faster here.
@@ -107,7 +122,11 @@ class Scenario:
             work = traffic.wait_for_work()
             self._title(f"Users at work: {_listed(work)}")
             traffic.answers()
+            self._configure()
             self._update(traffic)
+            self._change_first_pool()
+            if self._plan.migrates:
+                self._return_to_old_version()
             if not self._plan.short:
                 self._refused_half_way(traffic)
                 self._bad_version(traffic)
@@ -117,10 +136,56 @@ class Scenario:
         self._title("The queue comes to rest")
         self._come_to_rest(traffic)
 
+    def _configure(self) -> None:
+        self._title("An administrator sets another configuration than the template's")
+        self._live = self._api().put_config(LIVE, force=True, reason="the pools that we have").settings
+        self._say(f"version {self._live['version']}: {_pools_of(self._live)}")
+
+    def _change_first_pool(self) -> None:
+        self._title("An update: another PoolSize, other tags of the stack")
+        self._workplace.set_parameter("PoolSize", "1")
+        self._workplace.set_tag("environment", "production")
+        update = self._workplace.deploy()
+        self._expect_success(update, "UPDATE_COMPLETE")
+        self._expect_configuration("another PoolSize and other tags leave the configuration alone", update)
+        self._say(f"the configuration is the same: {_pools_of(self._live)}")
+
+    def _return_to_old_version(self) -> None:
+        self._title("A rollback to the version that keeps its configuration in a parameter")
+        self._resize(G5, 3)
+        document = {name: value for name, value in self._live.items() if name != "version"}
+        # docs/how-to/migration.md
+        parameter = f"/headway/{STACK}/config"
+        self._sandbox.client("ssm").put_parameter(Name=parameter, Value=json.dumps(document), Overwrite=True)
+        self._workplace.install(self._plan.old, tools=self._plan.old_sources)
+        back = self._workplace.deploy()
+        self._expect_success(back, "UPDATE_COMPLETE")
+        self._expect_configuration("a rollback leaves the configuration alone", back)
+        self._resize(G5, 2)
+        self._expect_configuration("the old version changes it", back)
+        self._workplace.install(self._plan.new, tools=Checkout.here().root)
+        again = self._workplace.deploy()
+        self._expect_success(again, "UPDATE_COMPLETE")
+        self._expect_configuration("the next update takes over what the old version has set", again)
+        self._say(f"back and forth again: {_pools_of(self._live)}")
+
+    def _resize(self, pool: str, size: int) -> None:
+        api = self._api()
+        api.resize(pool, size)
+        self._live = api.get_config().settings
+
+    def _expect_configuration(self, what: str, said: PromptDriver) -> None:
+        api = self._api()
+        found = {name: value for name, value in api.get_config().settings.items() if name != "version"}
+        wanted = {name: value for name, value in self._live.items() if name != "version"}
+        self._expect(found == wanted, f"{what}: {found}", said)
+        sizes = {pool.pool: pool.size for pool in api.capacity().pools}
+        self._expect(sizes == {pool: each["size"] for pool, each in wanted["pools"].items()}, f"{what}: {sizes}", said)
+
     def _update(self, traffic: Traffic) -> None:
         self._title("An update: new code, another parameter")
         before = self._stack.codes()
-        self._workplace.install(self._plan.new)
+        self._workplace.install(self._plan.new, tools=Checkout.here().root)
         self._workplace.set_parameter("LogLevel", "DEBUG")
         with Overlap(self._sandbox, before) as overlap:
             update = self._workplace.deploy()
@@ -130,6 +195,7 @@ class Scenario:
         self._expect(not same, f"all functions run the new code; {same} do not", update)
         self._expect(overlap.side_by_side_s > 0, "old and new code ran side by side", update)
         self._expect_answers(traffic)
+        self._expect_configuration("new code leaves the configuration alone", update)
         both = f"; {len(overlap.in_both)}  functions ran both concurrently" if overlap.in_both else ""
         self._say(f"old and new code ran side by side for {overlap.side_by_side_s:.1f} s{both}")
 
@@ -172,7 +238,7 @@ class Scenario:
         self._title("An update that would replace the table")
         with self._nothing_may_happen("make deploy with another TableName"):
             self._workplace.set_parameter("TableName", OTHER_TABLE)
-            self._expect_refusal(self._workplace.deploy(), "would replace JobsTable")
+            self._expect_refusal(self._workplace.deploy(), f"The stack's table is {TABLE}")
         self._say("make deploy refuses another TableName before any change")
         if not self._plan.short:
             past = self._workplace.deploy_without_make()
@@ -184,9 +250,8 @@ class Scenario:
 
     def _rekey(self) -> None:
         self._workplace.install(builds.rekeyed(self._plan.new, self._plan.folder / "rekeyed"))
-        with self._nothing_may_happen("make deploy with another sort key"):
-            self._expect_refusal(self._workplace.deploy(), "would replace JobsTable")
-        self._say("make deploy refuses another sort key")
+        self._expect_rolled_back(self._workplace.deploy(), "Action denied by stack policy")
+        self._say("another sort key would replace the table: CloudFormation refuses by the stack policy")
         self._workplace.install(self._plan.new)
 
     def _delete(self) -> None:
@@ -227,7 +292,8 @@ class Scenario:
         self._say("a change set with --import-existing-resources imports the table with all jobs")
         api = self._api()
         is_paused = all(pool.pause is not None and pool.pause.reason == MOVING for pool in api.capacity().pools)
-        self._expect(is_paused, "it is still paused, so nothing starts or is preempted by the template's pools", again)
+        self._expect(is_paused, "it is still paused, so nothing starts or is preempted", again)
+        self._expect_configuration("the new stack has the configuration that its table had", again)
         api.resume()
         self._say("the pause of before the deletion is still there: nothing has started, until it is resumed")
 
@@ -299,6 +365,10 @@ class Scenario:
 
     def _say(self, line: str) -> None:
         self._tell(f"  {line}")
+
+
+def _pools_of(document: Mapping[str, Any]) -> str:
+    return ", ".join(f"{each['size']} {pool}" for pool, each in document["pools"].items())
 
 
 def _listed(observed: RawState) -> str:

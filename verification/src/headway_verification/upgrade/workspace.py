@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import shutil
 import tomllib
@@ -49,8 +50,16 @@ class Workspace:
         (tools / "bin").symlink_to(self._sam.parent, target_is_directory=True)
         (folder / ".aws-sam").mkdir()
 
-    def install(self, built: Path) -> None:
-        """Put a build where `sam build` leaves it."""
+    def install(self, built: Path, *, tools: Path | None = None) -> None:
+        """Put a build where `sam build` leaves it.
+
+        Args:
+            tools: the sources whose Makefile and `deploy` are used from now on; None for the same as before.
+        """
+        if tools is not None:
+            shutil.copy2(tools / "Makefile", self._folder / "Makefile")
+            shutil.rmtree(self._folder / "deploy")
+            shutil.copytree(tools / "deploy", self._folder / "deploy")
         place = self._folder / ".aws-sam/build"
         place.unlink(missing_ok=True)
         place.symlink_to(built, target_is_directory=True)
@@ -103,6 +112,22 @@ class Workspace:
         if not found:
             raise DeployFailed(f"{settings} has no parameter {name}.")
         settings.write_text(f'{before}{found}{value}\\"{rest.partition(chr(92) + chr(34))[2]}', encoding="utf-8")
+
+    def set_tag(self, name: str, value: str) -> None:
+        """Change a tag of the stack in these settings.
+
+        Args:
+            name: the tag.
+            value: its new value.
+
+        Raises:
+            DeployFailed: the settings do not contain it.
+        """
+        settings = self._folder / _SETTINGS
+        text, found = re.subn(rf'({name}=\\?"?)\w+', rf"\g<1>{value}", settings.read_text(encoding="utf-8"))
+        if not found:
+            raise DeployFailed(f"{settings} has no tag {name}.")
+        settings.write_text(text, encoding="utf-8")
 
     def _make(self, *variables: str, answers: Mapping[str, str] | None = None) -> PromptDriver:
         # -o build: the build exists already.

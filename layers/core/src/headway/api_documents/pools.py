@@ -80,4 +80,3 @@ class Configuration(ApiDocument):
 
     settings: Annotated[Mapping[str, Any], Member("The configuration document.", name="document")]
     version: int
-    problem: Annotated[str | None, Member("The problem of the stored document, if it is not in effect.")]

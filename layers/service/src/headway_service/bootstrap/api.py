@@ -76,7 +76,7 @@ class ApiContainer(UsageContainer, ReuseContainer):
             table=self.table,
             wake=wake,
             clocks=self.clocks,
-            in_force=self._in_force,
+            in_force=self.in_force,
             reuse=self.reuse,
             run_times=self.run_times.get,
         )
@@ -153,18 +153,15 @@ class ApiContainer(UsageContainer, ReuseContainer):
 
         self.table.write([ActionRecord.of(kind, target, author, self.clocks).put()])
 
-    def config_editor(self, remaining_ms: int) -> ConfigEditor:
-        """Changes the configuration document.
-
-        Args:
-            remaining_ms: how long this invocation may live.
-        """
+    @property
+    def config_editor(self) -> ConfigEditor:
+        """Changes the configuration document."""
         from headway_service.pools.edit_config import ConfigEditor
 
         return ConfigEditor(
             table=self.table,
-            store=self.store,
-            invocation=self._invocation(remaining_ms),
+            first=self.settings.first_configuration,
+            clocks=self.clocks,
             region=self.settings.region,
         )
 
@@ -173,7 +170,9 @@ class ApiContainer(UsageContainer, ReuseContainer):
         """Tells what a configuration would do."""
         from headway_service.effects.service import ConfigurationEffects
 
-        return ConfigurationEffects(table=self.table, clocks=self.clocks, store=self.store, region=self.settings.region)
+        return ConfigurationEffects(
+            table=self.table, clocks=self.clocks, in_force=self.in_force, region=self.settings.region
+        )
 
     @property
     def forecast_service(self) -> ForecastService:

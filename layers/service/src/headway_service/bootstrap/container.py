@@ -14,7 +14,6 @@ from botocore.exceptions import BotoCoreError
 
 from headway_service.aws.dynamodb_table import DynamoDBTable
 from headway_service.aws.error_codes import FAILED_CALLS
-from headway_service.aws.ssm_config_store import ParameterStore
 from headway_service.bootstrap.clients import OWN_REQUESTS, WAKE_GROUP
 from headway_service.bootstrap.clocks import machine_time_ms, training_time_ms
 from headway_service.bootstrap.settings import Settings
@@ -23,7 +22,6 @@ from headway_service.invocation import Invocation
 from headway_service.observability.logging import logger
 from headway_service.pools.apply_config import EffectiveConfig, find_applied, get_effective
 from headway_service.ports.clocks import Clocks
-from headway_service.ports.config_store import ConfigurationStore
 from headway_service.ports.table import Table
 from headway_service.response_check import check_answers
 
@@ -62,11 +60,6 @@ class Container:
         return DynamoDBTable(boto3.client("dynamodb", config=OWN_REQUESTS), self.settings.table)
 
     @cached_property
-    def store(self) -> ConfigurationStore:
-        """Where the configuration document is."""
-        return ParameterStore(boto3.client("ssm", config=OWN_REQUESTS), self.settings.configuration_parameter)
-
-    @cached_property
     def _sqs(self) -> SQSClient:
         return check_answers(boto3.client("sqs", config=OWN_REQUESTS))
 
@@ -90,11 +83,12 @@ class Container:
         """Sleep."""
         time.sleep(seconds)
 
-    def _in_force(self) -> EffectiveConfig:
-        return get_effective(self.table, self.store, self.clocks)
+    def in_force(self) -> EffectiveConfig:
+        """The configuration in force."""
+        return get_effective(self.table, self.settings.first_configuration, self.clocks)
 
     def _configuration(self) -> Configuration:
-        return self._in_force().configuration
+        return self.in_force().configuration
 
     def _applied(self) -> Configuration | None:
         """The configuration in effect; None before any document was applied."""

@@ -53,7 +53,7 @@ class ScheduleContainer(TrackingContainer, ReuseContainer):
         )
         ticker = Scheduler(
             table=self.table,
-            store=self.store,
+            first_configuration=self.settings.first_configuration,
             launcher=launcher,
             invocation=invocation,
             marks=self.marks,

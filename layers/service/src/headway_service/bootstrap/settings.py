@@ -22,8 +22,9 @@ class Settings:
     """Settings of a function; ``template.yaml`` sets the variables."""
 
     table: str
-    configuration_parameter: str
     retention_s: int
+    #: The configuration document that a new queue begins with, JSON.
+    first_configuration: str
     wake_queue_url: str = ""
     reconcile_after_s: int = 300
     #: How many launches of one tick may wait for SageMaker in parallel.
@@ -52,8 +53,8 @@ class Settings:
         try:
             return cls(
                 table=environment["HEADWAY_TABLE"],
-                configuration_parameter=environment["HEADWAY_CONFIG_PARAMETER"],
                 retention_s=int(environment["HEADWAY_RETENTION_DAYS"]) * _DAY_S,
+                first_configuration=environment["HEADWAY_FIRST_CONFIGURATION"],
                 wake_queue_url=environment.get("HEADWAY_WAKE_QUEUE_URL", ""),
                 reconcile_after_s=int(environment.get("HEADWAY_RECONCILE_AFTER_S", "300")),
                 launches_at_once=_launches_at_once(environment),

@@ -1,4 +1,4 @@
-"""The configuration document: the pools and the rules, kept in SSM Parameter Store, changed without a redeploy."""
+"""The configuration document: the pools and the rules, kept in the table, changed without a redeploy."""
 
 from __future__ import annotations
 
@@ -47,10 +47,7 @@ from headway_service.errors import FieldError, InvalidConfiguration
 from headway_service.validation_messages import explained, message_of
 
 MAX_DOCUMENT_CHARS = 8192
-"""The largest document: what an advanced SSM parameter holds (API reference, PutParameter).
-
-A standard one holds 4096: some twenty rules on jobs beside ten teams, which is too few.
-"""
+"""The largest document: some forty rules on jobs beside ten teams. Each of its versions is kept for two years."""
 
 MAX_POOLS = 50
 """Each pool costs a tick one query for each team."""

@@ -1,6 +1,6 @@
 """Tells what a configuration would do if it were in force, by the code that decides then. Nothing is changed.
 
-Decisions run forward on the queue as it is, once by the newest configuration and once by the other one
+Decisions run forward on the queue as it is, once by the configuration in force and once by the other one
 (:mod:`headway.forecasting.losses`). What happens by both is no effect of the change.
 """
 
@@ -24,9 +24,8 @@ from headway_service.errors import UnreadableRecord
 from headway_service.forecast.snapshot import MAX_FORESEEN, ForecastSnapshot, snapshot_of
 from headway_service.observability.logging import logger
 from headway_service.pools.after_config import ledger_under
-from headway_service.pools.apply_config import get_newest
+from headway_service.pools.apply_config import EffectiveConfig
 from headway_service.ports.clocks import Clocks
-from headway_service.ports.config_store import ConfigurationStore
 from headway_service.ports.table import Table
 from headway_service.store.ledger import read_ledger_for_display
 from headway_service.store.repository import find_request, find_request_of
@@ -39,14 +38,16 @@ class ConfigurationEffects:
 
     Args:
         clocks: training time and machine time.
-        store: where the configuration is.
+        in_force: returns the configuration in force.
         region: of the deployment; empty if it is not known.
     """
 
-    def __init__(self, *, table: Table, clocks: Clocks, store: ConfigurationStore, region: str = "") -> None:
+    def __init__(
+        self, *, table: Table, clocks: Clocks, in_force: Callable[[], EffectiveConfig], region: str = ""
+    ) -> None:
         self._table = table
         self._clocks = clocks
-        self._store = store
+        self._in_force = in_force
         self._region = region
 
     def of(self, document: Any, account: str = "") -> Effects:
@@ -61,16 +62,13 @@ class ConfigurationEffects:
         """
         text = configuration.new_text_to_keep(document, region=self._region, account=account)
         after = configuration.parse(text)
-        before, version = get_newest(self._table, self._store, self._clocks)
-        if before is None:
-            # There has never been a queue that it could change.
-            return Effects(version=version, changes=[], effects=[], note=_ASSUMES)
-        changes = differences(configuration.text_of(before), text)
+        before = self._in_force()
+        changes = differences(before.text, text)
         if not changes:
-            return Effects(version=version, changes=[], effects=[], note=_ASSUMES)
-        effects, omitted = self._compare(before, after)
+            return Effects(version=before.version, changes=[], effects=[], note=_ASSUMES)
+        effects, omitted = self._compare(before.configuration, after)
         note = " ".join([_ASSUMES, *omitted])
-        return Effects(version=version, changes=changes, effects=effects, note=note, is_whole=not omitted)
+        return Effects(version=before.version, changes=changes, effects=effects, note=note, is_whole=not omitted)
 
     def _compare(self, before: Configuration, after: Configuration) -> tuple[list[Effect], list[str]]:
         """The effects, and what they omit, in sentences."""

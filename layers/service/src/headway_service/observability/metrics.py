@@ -24,8 +24,6 @@ NAMESPACE = "Headway"
 class Neglect(StrEnum):
     """The kinds of states that wait for a person."""
 
-    #: The stored configuration is not in force.
-    CONFIGURATION = "ConfigurationInvalid"
     #: A pool is paused for long.
     PAUSE = "PauseForgotten"
     #: Jobs wait for a training plan that is over, or that the queue cannot use.

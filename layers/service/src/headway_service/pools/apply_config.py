@@ -1,4 +1,4 @@
-"""Applies the configuration document: updates the pools and teams of the ledger."""
+"""The configuration in force: a document in the table, and the pools and teams that follow it (decision 115)."""
 
 from __future__ import annotations
 
@@ -10,13 +10,11 @@ from typing import Any
 from headway_service.actions.action import DEPLOYMENT, ActionKind, ActionRecord, Author
 from headway_service.config import document as configuration
 from headway_service.config.document import Configuration
-from headway_service.errors import Conflict, InvalidConfiguration, RetryLater
+from headway_service.errors import Conflict
 from headway_service.observability.logging import logger
 from headway_service.pools.config_history import find_record, record_of
-from headway_service.pools.config_writes import ConfigWrite, intended, read_edits, write_of
 from headway_service.ports.clocks import Clocks
-from headway_service.ports.config_store import ConfigurationStore, ConfigurationText
-from headway_service.ports.table import Absent, Check, Condition, Equals, Key, Put, Table
+from headway_service.ports.table import Absent, Check, Condition, Equals, Item, Key, Put, Table
 from headway_service.store import transitions
 from headway_service.store.ledger import read_ledger
 from headway_service.store.records.capacity.ledger import TeamRecord
@@ -26,15 +24,8 @@ from headway_service.store.schema_version import stamp, upgrade
 TEAM_KEPT_MS = 86_400_000
 """A team that was removed keeps its queues at least this long, for submissions that were in progress."""
 
-CLOCK_MARGIN_MS = 60_000
-"""Times of two clocks that differ by less are not compared."""
-
-_REPLACED = (
-    "the stored document replaced a newer one that it was not made from, so it is not in force; set the configuration "
-    "again"
-)
-
-_KEY = Key("config", "config")
+KEY = Key("config", "config")
+"""Where the configuration in force is."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -42,37 +33,28 @@ class EffectiveConfig:
     """The configuration that decisions are made by."""
 
     configuration: Configuration
+    #: Grows by one with each document.
     version: int
-    #: When the store wrote it, ms; 0 if unknown.
+    #: When it came into force, machine time, ms.
     modified_ms: int = 0
-    #: How often versions have begun again, as the parameter was deleted and created again, from 1 on.
+    #: How often versions have begun again, from 1 on. They did while the document was a parameter.
     life: int = 1
     #: The teams that have queues, beginning with the empty name for jobs without a team; None if only the ledger has
     #: them, as pools and teams are still being updated.
     queue_teams: tuple[str, ...] | None = None
-    #: Why the stored document is not in effect, if it is not.
-    problem: str | None = None
-
-    def is_older_than(self, stored: ConfigurationText) -> bool:
-        """Whether a document was stored after this one. The document that was read may be older than this one.
-
-        Versions only grow, but they begin again if the parameter is deleted and created again.
-        """
-        later = self.modified_ms > 0 and stored.modified_ms >= self.outdated_from_ms
-        return stored.version > self.version or later
 
     @property
-    def outdated_from_ms(self) -> int:
-        """A document stored at this time or later is newer than this one, whatever its version."""
-        return self.modified_ms + CLOCK_MARGIN_MS
+    def text(self) -> str:
+        """The document as it is stored, without a version."""
+        return configuration.text_of(self.configuration)
 
 
 def find_applied(table: Table) -> EffectiveConfig | None:
-    """The last valid document that was applied, or is being applied, if there is one."""
-    item = table.get(_KEY)
+    """The configuration in force; None if there has not been one."""
+    item = table.get(KEY)
     if item is None:
         return None
-    # Not parsed like a stored document: its length was checked before, and it is not refused for that now.
+    # Not parsed like a new document: its length was checked before, and it is not refused for that now.
     item = upgrade(item)
     document = configuration.validate_recorded(json.loads(item["document"]))
     # Pools and teams have not been updated yet if the item lacks the removed teams.
@@ -86,100 +68,84 @@ def find_applied(table: Table) -> EffectiveConfig | None:
     )
 
 
-def get_effective(table: Table, store: ConfigurationStore, clocks: Clocks) -> EffectiveConfig:
-    """The last valid document that was applied; before the first tick, the stored one.
+def not_applied(item: Item) -> Item:
+    """The item at :data:`KEY` as it is while pools and teams have yet to follow it."""
+    return {name: value for name, value in item.items() if name != "left"}
+
+
+def get_effective(table: Table, first: str, clocks: Clocks) -> EffectiveConfig:
+    """The configuration in force; in a new queue, the first one is put in force.
 
     Args:
-        store: the configuration store.
+        first: the document that the deployment begins with.
         clocks: the two times.
 
     Raises:
-        InvalidConfiguration: there has never been a valid document.
+        InvalidConfiguration: there is none, and the first one is not valid.
     """
     known = find_applied(table)
-    return known if known is not None else apply_configuration(table, store, clocks)
+    return known if known is not None else _begin(table, first, clocks)
 
 
-def apply_configuration(table: Table, store: ConfigurationStore, clocks: Clocks) -> EffectiveConfig:
-    """Read the stored document and, if it is new and valid, apply it to the pools and teams.
-
-    An invalid document changes nothing: the last valid one stays in effect, and the problem is reported.
+def apply_configuration(table: Table, first: str, clocks: Clocks) -> EffectiveConfig:
+    """As :func:`get_effective`, and let the pools and teams follow it if a change has ended before they did.
 
     Args:
-        store: the configuration store.
+        first: the document that the deployment begins with.
         clocks: the two times.
 
     Raises:
-        InvalidConfiguration: the document is invalid and there has never been a valid one.
+        InvalidConfiguration: as :func:`get_effective`.
     """
-    stored = store.read()
-    known = find_applied(table)
-    if known is None or known.is_older_than(stored):
-        try:
-            found = intended(stored, read_edits(table), store, clocks.machine_ms())
-        except RetryLater as error:
-            if known is None:
-                raise
-            return replace(known, problem=str(error))
-        if found.text != stored.text:
-            logger.error("the stored configuration replaced a newer one", extra={"version": stored.version})
-        stored = found
-    return _apply(table, known, stored, clocks)
+    known = get_effective(table, first, clocks)
+    return known if known.queue_teams is not None else _apply_to_ledger(table, known, clocks)
 
 
-def apply_text(
-    table: Table, stored: ConfigurationText, clocks: Clocks, made_by: ConfigWrite | None = None
+def put_in_force(
+    table: Table, known: EffectiveConfig, wanted: Configuration, author: Author | None, clocks: Clocks
 ) -> EffectiveConfig:
-    """As :func:`apply_configuration`, for a document that was just read or written.
+    """Replace the configuration in force, and let the pools and teams follow it.
 
-    The document is recorded first, on the condition that no other was recorded meanwhile. Each change that follows from
-    it has the condition that it is still the recorded one. So nothing returns to an older document.
+    One transaction replaces the document and records who has done it. Each change that follows has the condition
+    that this document is still the one in force. So nothing returns to an older one.
 
     Args:
-        stored: the stored document with its version.
+        known: the configuration that it replaces, with its queues: jobs may wait in queues of teams that only it names.
+        author: who replaces it; None if that is not known.
         clocks: the two times.
-        made_by: the write that stored it; None to look for it among those that are recorded.
 
     Raises:
-        InvalidConfiguration: as :func:`apply_configuration`.
+        Conflict: another document came into force in between.
     """
-    return _apply(table, find_applied(table), stored, clocks, made_by)
-
-
-def _apply(
-    table: Table,
-    known: EffectiveConfig | None,
-    stored: ConfigurationText,
-    clocks: Clocks,
-    made_by: ConfigWrite | None = None,
-) -> EffectiveConfig:
-    if known is not None and not known.is_older_than(stored):
-        return known if known.queue_teams is not None else _apply_to_ledger(table, known, clocks)
-    try:
-        wanted = configuration.parse(stored.text)
-    except InvalidConfiguration as error:
-        if known is None:
-            raise
-        logger.error(
-            "the stored configuration is invalid; the last valid one stays in force", extra={"error": str(error)}
-        )
-        return replace(known, problem=str(error))
-    if known is not None and known.queue_teams is None:
-        # Jobs may already wait in queues of teams that only this document names.
-        known = _apply_to_ledger(table, known, clocks)
-        if known.queue_teams is None:
-            return known
-    begins_again = known is not None and stored.version <= known.version
     noted = EffectiveConfig(
-        configuration=wanted,
-        version=stored.version,
-        modified_ms=stored.modified_ms,
-        life=(known.life if known is not None else 1) + begins_again,
+        configuration=wanted, version=known.version + 1, modified_ms=clocks.machine_ms(), life=known.life
     )
-    made_by = made_by or write_of(stored, read_edits(table))
-    author = made_by.author if made_by is not None else _author_of_parameter(known, noted.version)
+    _note(table, noted, author, clocks, requires=_is_noted(known), missing=_missing_record(table, known))
+    return _apply_to_ledger(table, noted, clocks)
+
+
+def _begin(table: Table, first: str, clocks: Clocks) -> EffectiveConfig:
+    noted = EffectiveConfig(configuration=configuration.parse(first), version=1, modified_ms=clocks.machine_ms())
+    try:
+        _note(table, noted, DEPLOYMENT, clocks, requires=Absent())
+    except Conflict:
+        # Two at once, such as the first two submissions after a deployment. The other one completes it.
+        logger.info("another call puts the first configuration in force at the same time")
+        return find_applied(table) or noted
+    return _apply_to_ledger(table, noted, clocks)
+
+
+def _note(
+    table: Table,
+    noted: EffectiveConfig,
+    author: Author | None,
+    clocks: Clocks,
+    *,
+    requires: Condition,
+    missing: Collection[Put] = (),
+) -> None:
     record = record_of(
-        configuration.text_of(wanted),
+        noted.text,
         version=noted.version,
         life=noted.life,
         author=author,
@@ -187,25 +153,7 @@ def _apply(
         machine_ms=clocks.machine_ms(),
     )
     action = ActionRecord.of(ActionKind.CONFIGURE, str(noted.version), author or Author(name=""), clocks)
-    records = [record.put(), action.put(), *(_missing_record(table, known) if known is not None else [])]
-    # With the record of the write gone at once, an equal document that is set later is no late write.
-    done = [made_by.deletion] if made_by is not None else []
-    requires = Absent() if known is None else _is_noted(known)
-    try:
-        table.write([Put(item=_item(noted), requires=requires), *records, *done])
-    except Conflict:
-        # Two at once, such as the first two submissions after a deployment. The other one completes it.
-        logger.info("another call applies a configuration at the same time", extra={"version": stored.version})
-        return find_applied(table) or noted
-    return _apply_to_ledger(table, noted, clocks)
-
-
-def _author_of_parameter(known: EffectiveConfig | None, version: int) -> Author | None:
-    """Who has written a document that no call has written; None if that is not known.
-
-    The template creates the parameter, with its first version. Any other document is somebody's edit of the parameter.
-    """
-    return DEPLOYMENT if known is None and version == 1 else None
+    table.write([Put(item=_item(noted), requires=requires), record.put(), action.put(), *missing])
 
 
 def _missing_record(table: Table, known: EffectiveConfig) -> list[Put]:
@@ -213,7 +161,7 @@ def _missing_record(table: Table, known: EffectiveConfig) -> list[Put]:
     if find_record(table, known.life, known.version) is not None:
         return []
     record = record_of(
-        configuration.text_of(known.configuration),
+        known.text,
         version=known.version,
         life=known.life,
         author=None,
@@ -224,8 +172,8 @@ def _missing_record(table: Table, known: EffectiveConfig) -> list[Put]:
 
 
 def _apply_to_ledger(table: Table, noted: EffectiveConfig, clocks: Clocks) -> EffectiveConfig:
-    """Update the pools and teams to match the recorded document."""
-    still = Check(key=_KEY, requires=_is_noted(noted))
+    """Update the pools and teams to match the document."""
+    still = Check(key=KEY, requires=_is_noted(noted))
     try:
         left = _apply_teams(table, noted.configuration, clocks.machine_ms(), still)
         _resize(table, noted.configuration, still)
@@ -239,59 +187,18 @@ def _apply_to_ledger(table: Table, noted: EffectiveConfig, clocks: Clocks) -> Ef
 
 
 def _item(noted: EffectiveConfig) -> dict[str, Any]:
-    text = configuration.text_of(noted.configuration)
-    said = {"document": text, "version": noted.version, "modifiedMs": noted.modified_ms, "life": noted.life}
-    return stamp({"pk": _KEY.pk, "sk": _KEY.sk, **said})
+    # The code of before decision 115 compares modifiedMs with the time of its parameter, which has to be older.
+    said = {"document": noted.text, "version": noted.version, "modifiedMs": noted.modified_ms, "life": noted.life}
+    return stamp({"pk": KEY.pk, "sk": KEY.sk, **said})
 
 
 def require_in_force(version: int) -> Check:
-    """Check that the document of this version is still the recorded one."""
-    return Check(key=_KEY, requires=Equals("version", version))
+    """Check that the document of this version is still the one in force."""
+    return Check(key=KEY, requires=Equals("version", version))
 
 
 def _is_noted(known: EffectiveConfig) -> Condition:
     return Equals("version", known.version)
-
-
-def get_newest(table: Table, store: ConfigurationStore, clocks: Clocks) -> tuple[Configuration | None, int]:
-    """The newest valid document, whether or not it is in force yet, and the version that a change has to be based on.
-
-    Args:
-        store: the configuration store.
-        clocks: the two times.
-
-    Returns:
-        None in place of the document if there has never been a valid one.
-    """
-    known, stored = find_applied(table), store.read()
-    if known is not None and not known.is_older_than(stored):
-        return known.configuration, known.version
-    found = intended(stored, read_edits(table), store, clocks.machine_ms())
-    try:
-        return configuration.parse(found.text), found.version
-    except InvalidConfiguration:
-        return (known.configuration if known is not None else None), found.version
-
-
-def get_with_problem(table: Table, store: ConfigurationStore, clocks: Clocks) -> EffectiveConfig:
-    """The configuration in effect, and whether the stored document has a problem.
-
-    Args:
-        store: the configuration store.
-        clocks: the two times.
-
-    Raises:
-        InvalidConfiguration: there has never been a valid document.
-    """
-    known = get_effective(table, store, clocks)
-    stored = store.read()
-    try:
-        document = configuration.text_of(configuration.parse(stored.text))
-    except InvalidConfiguration as error:
-        return replace(known, problem=str(error))
-    if stored.version == known.version and document != configuration.text_of(known.configuration):
-        return replace(known, problem=_REPLACED)
-    return known
 
 
 def _resize(table: Table, wanted: Configuration, still: Check) -> None:

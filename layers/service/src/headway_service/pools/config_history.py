@@ -1,6 +1,6 @@
 """Who has changed the configuration, when, from where and why: a record of each document that came into force.
 
-A record is written in the transaction that puts its document in force (decision 37), so none is of a document that
+A record is written in the transaction that puts its document in force (decision 115), so none is of a document that
 never was in force. One that has no record gets it with the next change. The table forgets records after :data:`KEPT_S`.
 """
 

@@ -21,13 +21,10 @@ from headway_service.launching.executor import Executor
 from headway_service.launching.intents import Intents
 from headway_service.launching.launcher import Launcher
 from headway_service.launching.report import TickReport
-from headway_service.observability import metrics
 from headway_service.observability.emf import record
 from headway_service.observability.isolation import Isolation, Outcome
 from headway_service.observability.logging import logger
-from headway_service.observability.metrics import Neglect
 from headway_service.pools.apply_config import EffectiveConfig, apply_configuration
-from headway_service.ports.config_store import ConfigurationStore
 from headway_service.ports.table import Table
 from headway_service.reuse.entry import ReuseEntry
 from headway_service.scheduling.chores import Chores
@@ -48,7 +45,7 @@ class Scheduler:
     """Runs ticks.
 
     Args:
-        store: where the configuration document is.
+        first_configuration: the document that the deployment begins with.
         launcher: launches and stops attempts.
         marks: makes the marks of attempts.
         retention_s: how long an ended job is kept, s.
@@ -61,7 +58,7 @@ class Scheduler:
         self,
         *,
         table: Table,
-        store: ConfigurationStore,
+        first_configuration: str,
         launcher: Launcher,
         invocation: Invocation,
         marks: Marks,
@@ -70,7 +67,7 @@ class Scheduler:
         note_idle: Callable[[Ledger, Snapshot, Plan, int], None],
     ) -> None:
         self._table = table
-        self._store = store
+        self._first_configuration = first_configuration
         self._launcher = launcher
         self._invocation = invocation
         self._clocks = invocation.clocks
@@ -81,7 +78,7 @@ class Scheduler:
 
     def run(self) -> TickReport:
         """Run rounds until there is nothing left to do now."""
-        in_force = apply_configuration(self._table, self._store, self._clocks)
+        in_force = apply_configuration(self._table, self._first_configuration, self._clocks)
         configuration = in_force.configuration
         policy = configuration.policy()
         report = TickReport()
@@ -96,8 +93,6 @@ class Scheduler:
             report=report,
             isolation=isolation,
         )
-        if in_force.problem is not None:
-            executor.figures += [metrics.NEGLECTED.of(1), metrics.NEGLECTED_BY_CODE.of(1, Neglect.CONFIGURATION)]
         chores = self._chores(in_force, executor, isolation)
         searched = False
         try:

@@ -20,7 +20,6 @@ T = TypeVar("T")
 
 ACTIONS: Mapping[str, str] = {
     **{operation: f"dynamodb:{operation}" for operation in ("GetItem", "BatchGetItem", "Query", "Scan")},
-    **{operation: f"ssm:{operation}" for operation in ("GetParameter", "PutParameter")},
     **{operation: f"cloudwatch:{operation}" for operation in ("PutMetricAlarm", "DeleteAlarms", "DescribeAlarms")},
     "GetMetricData": "cloudwatch:GetMetricData",
     "PutEvents": "events:PutEvents",

@@ -33,7 +33,7 @@ class Fault(StrEnum):
 
 READS = frozenset(
     {
-        *("GetItem", "Query", "GetParameter", "DescribeTrainingJob", "ListTags", "ListTrainingJobs", "DescribeAlarms"),
+        *("GetItem", "Query", "DescribeTrainingJob", "ListTags", "ListTrainingJobs", "DescribeAlarms"),
         *("BatchGetItem", "ListObjectsV2", "GetObject", "GetMetricData"),
     }
 )

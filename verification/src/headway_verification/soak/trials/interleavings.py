@@ -41,13 +41,10 @@ from headway_verification.soak.trials.steps import (
     check_use,
     complete_training,
     configure,
-    configure_from,
     crash_after_launch,
-    delay_config_reads,
     deliver_changes,
     deliver_end,
     deliver_events,
-    edit_parameter,
     forget,
     hide_training_jobs,
     keep_alive,
@@ -775,17 +772,10 @@ INTERLEAVINGS: dict[str, Interleaving] = {
     "a configuration, and a resize since the version it was made from": _interleaving(
         "a configuration is set that was made from the newest version", RESIZE, tick
     ),
-    "a configuration, and an edit of the parameter": _interleaving(
-        "a configuration is set that was made from the newest version", edit_parameter, tick
+    "a configuration, and another that was made from the same version": _interleaving(
+        "a configuration is set that was made from the newest version", configure({P5: 3, G5: 2}), tick
     ),
-    "a configuration that is read late, and a resize": Interleaving(
-        situation=Scenario(
-            prepare=run_steps(configure(POOLS), tick, wait(600), delay_config_reads),
-            begin=configure_from(2, {P5: 1, G5: 2}),
-        ),
-        meanwhile=run_steps(RESIZE, tick),
-    ),
-    "a resize, and an edit of the parameter": _interleaving("a pool is resized", edit_parameter, tick),
+    "a resize, and a configuration": _interleaving("a pool is resized", configure({P5: 3, G5: 2}), tick),
     "a configuration that two ticks apply": _interleaving(
         "a tick applies a configuration", tick, submit("x", (P4, 1), team="a"), tick
     ),

@@ -39,8 +39,7 @@ from headway_verification.soak.trials.steps import (
     count_too_much,
     crash_after_launch,
     crash_before_launch,
-    crash_in_edit,
-    crash_in_team_update,
+    crash_in_change,
     delay_quota_release,
     deliver_alarm,
     deliver_changes,
@@ -49,7 +48,6 @@ from headway_verification.soak.trials.steps import (
     deliver_last_event,
     deny_launches,
     drop_events,
-    edit_pools,
     exhaust_capacity,
     forget,
     interrupt_spot,
@@ -391,16 +389,19 @@ SITUATIONS: dict[str, Scenario] = {
         prepare=run_steps(configure(POOLS), *_BOTH_RUN), begin=ask("PATCH", f"/pools/{P5}", {"size": 1})
     ),
     "the configuration is changed after a change that crashed": Scenario(
-        prepare=run_steps(configure(POOLS), crash_in_edit, wait(100)), begin=ask("PATCH", f"/pools/{P5}", {"size": 1})
+        prepare=run_steps(configure(POOLS), tick, crash_in_change({P5: 2, G5: 1}, {}), wait(100)),
+        begin=ask("PATCH", f"/pools/{P5}", {"size": 1}),
     ),
     "a configuration is set that was made from the newest version": Scenario(
         prepare=run_steps(configure(POOLS), tick), begin=configure_from(2, {P5: 1, G5: 2})
     ),
     "a tick applies a configuration": Scenario(
-        prepare=run_steps(configure(POOLS), tick, submit("j"), edit_pools), begin=tick
+        prepare=run_steps(configure(POOLS), tick, submit("j"), crash_in_change({P5: 1, P4: 1}, {"a": {}})), begin=tick
     ),
     "a configuration follows one that was not fully applied": Scenario(
-        prepare=run_steps(configure(POOLS, {"a": {}}), tick, crash_in_team_update, submit("j", team="c")),
+        prepare=run_steps(
+            configure(POOLS, {"a": {}}), tick, crash_in_change(POOLS, {"a": {}, "c": {}}), submit("j", team="c")
+        ),
         begin=configure(POOLS, {"a": {}}),
     ),
     "a successful launch is found in a paused pool": Scenario(

@@ -438,21 +438,6 @@ def wait(seconds: float) -> Step:
     return lambda queue: queue.let_pass(seconds)
 
 
-def edit_parameter(queue: Deployment) -> None:
-    """Edit the parameter directly, as in the AWS console."""
-    queue.store.edit({**queue.store.document, "limits": {"waitingPerTeam": 900}})
-
-
-def edit_pools(queue: Deployment) -> None:
-    """Change the pools directly in the parameter."""
-    queue.store.edit(document_of({P5: 1, P4: 1}, {"a": {}}))
-
-
-def delay_config_reads(queue: Deployment) -> None:
-    """Delay the visibility of new configuration versions by some minutes."""
-    queue.store.lag_s = 300.0
-
-
 def crash_after_launch(queue: Deployment) -> None:
     """Run a tick that crashes right after its first launch."""
     queue.faults.planned = lambda operation: Fault.CRASH_AFTER if operation == "CreateTrainingJob" else Fault.NONE
@@ -467,19 +452,19 @@ def crash_before_launch(queue: Deployment) -> None:
     queue.faults.planned = None
 
 
-def crash_in_edit(queue: Deployment) -> None:
-    """Run a configuration change that crashes right after it takes its lease."""
-    queue.faults.planned = lambda operation: Fault.CRASH_AFTER if operation == "PutItem" else Fault.NONE
-    queue.finish(configure(POOLS)(queue))
-    queue.faults.planned = None
+def crash_in_change(sizes: Mapping[str, int], teams: Mapping[str, Any]) -> Step:
+    """Replace the configuration by a call that crashes before pools and teams follow.
 
+    Args:
+        sizes: the number of instances of each pool.
+    """
 
-def crash_in_team_update(queue: Deployment) -> None:
-    """Add a team to the configuration, and run a tick that crashes before it applies it."""
-    queue.store.edit(document_of(POOLS, {"a": {}, "c": {}}))
-    queue.faults.planned = lambda operation: Fault.CRASH_BEFORE if operation == "TransactWriteItems" else Fault.NONE
-    queue.finish(tick(queue))
-    queue.faults.planned = None
+    def step(queue: Deployment) -> None:
+        queue.faults.planned = lambda operation: Fault.CRASH_AFTER if operation == "TransactWriteItems" else Fault.NONE
+        queue.finish(configure(sizes, teams)(queue))
+        queue.faults.planned = None
+
+    return step
 
 
 def tick_with_refused_launch(queue: Deployment) -> Process:

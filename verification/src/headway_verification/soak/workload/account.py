@@ -35,7 +35,6 @@ class Outsiders(People):
 
     def _faults(self) -> None:
         random = self.random
-        self.queue.store.lag_s = random.choice([0.0, 0.0, 5.0, 60.0])
         account = Faults(
             event_drop=random.choice([0.0, 0.0, 0.3]),
             event_duplicate=random.choice([0.0, 0.5]),

@@ -40,7 +40,7 @@ class Operators(People):
     """Users who operate the queue. See :class:`People`."""
 
     def _configure(self) -> None:
-        random, newest = self.random, self.queue.store.version
+        random, newest = self.random, self.queue.configuration.version
         # Usually based on the newest version, sometimes on an older one, or unconditional.
         made_from = random.choice([newest, newest, max(1, newest - 1), None])
         self.queue.ask(
@@ -93,12 +93,6 @@ class Operators(People):
             for begin, end in (now[:2], now[2:])
         ]
         return {"schedule": entries[: random.choice([1, 2])], "atShrink": random.choice(["run", "run", "stop"])}
-
-    def _edit_parameter(self) -> None:
-        """Change a pool size directly in the parameter."""
-        document, store = self.queue.store.document, self.queue.store
-        document["pools"][P5]["size"] = self.random.choice([2, 3])
-        store.edit(document)
 
     def _pause(self) -> None:
         """Pause a pool or all pools, or drain a pool."""

@@ -59,7 +59,7 @@ class Submitters(People):
 
     def _request(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return the request of a new job, and what belongs to it beside that."""
-        random, known = self.random, self.queue.store.document
+        random, known = self.random, self.queue.configuration.document
         done = self.acts.total() / ACTS
         kinds = (LARGE if done > 0.3 else SMALL) if self._rises else [*SMALL, *LARGE]
         sizes = {pool: each["size"] for pool, each in known["pools"].items()}

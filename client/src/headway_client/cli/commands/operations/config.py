@@ -152,8 +152,6 @@ def _show(common: CommonOptions, configuration: Configuration) -> None:
     # Only the document goes to standard output, so that it can be saved, edited and set again.
     show_document(common, configuration.settings)
     to_stderr(f"This is version {configuration.version}.")
-    if configuration.problem is not None:
-        to_stderr(f"It is not valid: {configuration.problem}")
 
 
 def _report(common: CommonOptions, configuration: Configuration) -> None:

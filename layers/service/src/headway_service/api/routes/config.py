@@ -13,7 +13,7 @@ from headway.api_documents.effects import ConfigurationEffects
 from headway.api_documents.pools import Configuration
 from headway_service.api.documents.config_history import history_document, version_document
 from headway_service.api.documents.effects import effects_document
-from headway_service.api.request_context import author, caller, container, remaining_ms
+from headway_service.api.request_context import author, caller, container
 from headway_service.api.router import DocumentedRouter
 from headway_service.api.visible_text import VISIBLE_LINE
 from headway_service.config import document as configuration
@@ -27,7 +27,7 @@ from headway_service.errors import (
     VersionRequired,
 )
 from headway_service.observability.logging import logger
-from headway_service.pools.apply_config import EffectiveConfig, get_effective, get_with_problem
+from headway_service.pools.apply_config import EffectiveConfig
 from headway_service.pools.config_history import MAX_REASON_CHARS, NEXT_PATTERN, get_record, read_history, record_before
 from headway_service.validation_messages import explained
 
@@ -56,8 +56,7 @@ def show_configuration(request: Request) -> Response[Configuration]:
 
     The document contains its version, so that it can be edited and put. The version is the `ETag`, too.
     """
-    given = container(request)
-    return _answer(get_with_problem(given.table, given.store, given.clocks))
+    return _answer(container(request).in_force())
 
 
 @router.call("GET /config/history", {HTTPStatus.OK: "The versions."}, InvalidRequest)
@@ -86,7 +85,7 @@ def show_configuration_version(
 ) -> ConfigurationVersion:
     """Show a configuration that was in force, and how it differs from another one."""
     given = container(request)
-    life = get_effective(given.table, given.store, given.clocks).life
+    life = given.in_force().life
     record = get_record(given.table, life, version)
     other = record_before(given.table, record) if since is None else get_record(given.table, life, since)
     return version_document(record, other)
@@ -138,8 +137,7 @@ def replace_configuration(
     given = container(request)
     who = caller(request)
     made_from = _made_from(if_match, configuration.validate(document).version)
-    editor = given.config_editor(remaining_ms(request)())
-    applied = editor.replace(document, made_from, who.account, author(request, reason))
+    applied = given.config_editor.replace(document, made_from, who.account, author(request, reason))
     logger.info("configuration replaced", extra={"caller": who.arn, "version": applied.version})
     given.wake("configuration changed")
     return _answer(applied)
@@ -167,7 +165,6 @@ def _answer(known: EffectiveConfig) -> Response[Configuration]:
     body = Configuration(
         settings={**known.configuration.model_dump(mode="json"), "version": known.version},
         version=known.version,
-        problem=known.problem,
     )
     return Response(
         HTTPStatus.OK,

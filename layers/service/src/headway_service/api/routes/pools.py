@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from headway.api_documents.pools import Capacity, PoolUse
 from headway_service.api.documents.pools import capacity_document, pool_document
-from headway_service.api.request_context import author, caller, container, remaining_ms
+from headway_service.api.request_context import author, caller, container
 from headway_service.api.router import DocumentedRouter
 from headway_service.api.visible_text import VISIBLE_LINE
 from headway_service.config.pool import MAX_POOL_SIZE, POOL_PATTERN
@@ -111,8 +111,7 @@ def resize_pool(pool: PoolName, change: Annotated[Resize, Body()], request: Requ
     The rest of the configuration document does not change. Running jobs continue, even if they exceed the size.
     """
     given = container(request)
-    editor = given.config_editor(remaining_ms(request)())
-    applied = editor.resize(pool, change.size, author(request, change.reason))
+    applied = given.config_editor.resize(pool, change.size, author(request, change.reason))
     told = {"caller": caller(request).arn, "pool": pool, "size": change.size, "version": applied.version}
     logger.info("pool resized", extra=told)
     given.wake("a pool was resized")
