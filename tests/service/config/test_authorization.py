@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headway.prediction.run_times import RunTimes
+from headway_sandbox.inprocess.queue_configuration import QueueConfiguration
 from headway_service.config.authorization import Action, Caller, Details, known_caller, matches, name_of
 from headway_service.config.document import Configuration, validate
 from headway_service.errors import InvalidRequest, NameInUse, NotAllowed
@@ -30,7 +31,6 @@ from headway_service.store.repository import get_job
 from headway_service.testing.memory_objects import MemoryObjects
 from headway_service.testing.memory_role_permissions import MemoryRolePermissions
 from headway_service.testing.memory_table import MemoryTable
-from headway_service.testing.queue_configuration import QueueConfiguration
 from tests.service.world import ACCOUNT, ADA, BOB, DAY_S, P5, ROOT, World, request
 
 ROLE = "arn:aws:iam::123456789012:role/HeadwayTrainingRole"

@@ -10,6 +10,7 @@ import pytest
 
 from headway.reasons import Reason, ReasonCode
 from headway_sandbox.inprocess.deployment import START_S
+from headway_sandbox.inprocess.queue_configuration import QueueConfiguration
 from headway_service.errors import Conflict, InvalidConfiguration, RetryLater
 from headway_service.pools.apply_config import (
     TEAM_KEPT_MS,
@@ -25,7 +26,6 @@ from headway_service.store.ledger import read_ledger, read_team_names
 from headway_service.store.records.job import JobRecord
 from headway_service.store.records.queue_entry import QueueEntry
 from headway_service.testing.memory_table import MemoryTable
-from headway_service.testing.queue_configuration import QueueConfiguration
 from tests.service.stopped_clocks import clocks_at
 from tests.service.world import P5, World
 

@@ -16,6 +16,7 @@ from typing import Any, Generic, TypeVar
 from headway_sandbox.cloudwatch.memory_cloudwatch import MemoryCloudWatch
 from headway_sandbox.inprocess.lambda_functions import ENVIRONMENT, LambdaFunctions
 from headway_sandbox.inprocess.lambda_loader import http_event
+from headway_sandbox.inprocess.queue_configuration import QueueConfiguration
 from headway_sandbox.inprocess.stub_client import stub_client
 from headway_sandbox.sagemaker.service import FakeSageMaker
 from headway_service.aws.cloudwatch_alarms import CloudWatchAlarms
@@ -45,7 +46,6 @@ from headway_service.testing.inline_calls import InlineCalls
 from headway_service.testing.memory_objects import MemoryObjects
 from headway_service.testing.memory_role_permissions import MemoryRolePermissions
 from headway_service.testing.memory_spot_scores import MemorySpotScores
-from headway_service.testing.queue_configuration import QueueConfiguration
 
 START_S = 1_800_000_000.0
 """When a simulation starts, s since the epoch."""

@@ -23,6 +23,7 @@ from headway_sandbox.inprocess.deployment import (
 )
 from headway_sandbox.inprocess.lambda_functions import TIMEOUT_S
 from headway_sandbox.inprocess.lambda_loader import event, http_event
+from headway_sandbox.inprocess.queue_configuration import QueueConfiguration
 from headway_sandbox.inprocess.stub_client import stub_client
 from headway_sandbox.sagemaker.faults import Faults
 from headway_sandbox.sagemaker.service import FakeSageMaker
@@ -42,7 +43,6 @@ from headway_service.ports.training_jobs import AllTrainingJobs
 from headway_service.ports.training_metrics import TrainingMetrics
 from headway_service.ports.training_plans import TrainingPlans
 from headway_service.sagemaker_api.visibility import VISIBLE_AFTER_S
-from headway_service.testing.queue_configuration import QueueConfiguration
 from headway_verification.soak.cooperative_scheduler import (
     CooperativeCalls,
     CooperativeScheduler,
