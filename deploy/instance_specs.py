@@ -1,7 +1,8 @@
 """Writes the table of instance types: ``headway/instances/table.py``.
 
 The types are those that SageMaker trains on (botocore's enum), the figures those of EC2 (the answers of
-DescribeInstanceTypes that moto carries). Types that EC2 no longer describes are left out.
+DescribeInstanceTypes that moto carries). Types that EC2 does not describe are left out:
+``headway/instances/undescribed.py`` has them.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from headway.errors import InvalidPolicy
-from headway.jobpolicy.accelerators import gpus_of
+from headway.instances import gpus_of
 from headway.jobpolicy.rules import TrainingJob, When, matches
 
 MAX_HOSTS = 100

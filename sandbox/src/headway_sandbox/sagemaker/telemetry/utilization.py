@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from headway.jobpolicy.accelerators import gpus_of
+from headway.instances import gpus_of
 from headway_sandbox.sagemaker import requested_instances, service_facts
 from headway_sandbox.sagemaker.run_script import GPU_UTILIZATION, LoadProfile, Script
 from headway_sandbox.sagemaker.telemetry.training_intervals import training_intervals

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from pathlib import PurePosixPath
 
-from headway.jobpolicy.accelerators import gpus_of
+from headway.instances import gpus_of
 from headway_sandbox.training.platform import folders
 from headway_sandbox.training.platform.hosts import Host
 
