@@ -466,7 +466,7 @@ def test_a_new_document_may_have_short_periods_for_metrics_of_its_own(document: 
 @pytest.mark.parametrize(
     ("rules", "field", "message"),
     [
-        ({"maxSeconds": 3601}, "warmPools.maxSeconds", "must be at most 3600"),
+        ({"maxSeconds": 21_601}, "warmPools.maxSeconds", "must be at most 21600"),
         ({"maxSeconds": 0}, "warmPools.maxSeconds", "must be at least 1"),
         ({"teams": ["blue"]}, "warmPools.teams", "there is no team blue"),
         ({"maxInstances": {"ml.x.large": 1}}, "warmPools.maxInstances.ml.x.large", "there is no pool ml.x.large"),
@@ -482,6 +482,15 @@ def test_an_invalid_rule_on_warm_pools_is_refused_with_its_field(rules: Any, fie
         validate({"pools": {P5: {"size": 2}}, "teams": {"red": {}}, "warmPools": rules})
     (problem,) = raised.value.fields
     assert (problem.field, problem.message) == (field, message)
+
+
+def test_warm_pools_last_as_long_as_the_guide_says_or_by_choice_as_the_service_model_does() -> None:
+    model = Session().get_service_model("sagemaker").shape_for("KeepAlivePeriodInSeconds").metadata["max"]
+    by_default = validate({"pools": {P5: {"size": 2}}, "warmPools": {}}).kept_warm_pools
+    longest = validate({"pools": {P5: {"size": 2}}, "warmPools": {"maxSeconds": model}}).kept_warm_pools
+    assert by_default is not None
+    assert longest is not None
+    assert (by_default.max_seconds, longest.max_seconds) == (3600, model)
 
 
 def test_rules_on_warm_pools_are_kept_as_they_were_written() -> None:

@@ -16,6 +16,7 @@ POOLS = {"pools": {P5: {"size": 4}}}
 LEFT_OUT = validate(POOLS)
 REFUSED = validate({**POOLS, "warmPools": "refuse"})
 KEPT = validate({**POOLS, "warmPools": {"maxSeconds": 900}, "teams": {"red": {}, "blue": {}}})
+SIX_HOURS = validate({**POOLS, "warmPools": {"maxSeconds": 21_600}})
 OF_RED = validate({**POOLS, "warmPools": {"maxSeconds": 900, "teams": ["red"]}, "teams": {"red": {}, "blue": {}}})
 RED, BLUE = tagged(("team", "red")), tagged(("team", "blue"))
 SPOT = {"EnableManagedSpotTraining": True}
@@ -35,6 +36,7 @@ ERRORS: list[tuple[str, Configuration, dict[str, Any], list[str]]] = [
     ("one for no time, and none is allowed", REFUSED, warm(0), []),
     ("one that is left out", LEFT_OUT, warm(21_600), []),
     ("one that is kept", KEPT, warm(900), []),
+    ("one of six hours, which the document allows", SIX_HOURS, warm(21_600), []),
     ("one that is kept of the team", OF_RED, {**warm(900), **RED}, []),
     ("none of another team", OF_RED, BLUE, []),
     (

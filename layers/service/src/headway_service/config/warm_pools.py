@@ -9,8 +9,12 @@ from pydantic import Discriminator, Field, Strict, Tag
 
 from headway_service.config.base import ConfigModel, Name
 
-MAX_KEEP_ALIVE_S = 3600
-"""The longest keep-alive period (SageMaker guide, "Use SageMaker AI Managed Warm Pools"; the API has 21,600 s)."""
+MAX_KEEP_ALIVE_S = 21_600
+"""The longest keep-alive period that a document may allow (service model, KeepAlivePeriodInSeconds)."""
+
+_DEFAULT_KEEP_ALIVE_S = 3600
+"""The longest one by default: the guide says that SageMaker keeps no pool longer ("Use SageMaker AI managed warm
+pools"). If it is right, SageMaker refuses the launch of a job that asks for more."""
 
 
 class WarmPools(StrEnum):
@@ -25,7 +29,7 @@ class KeptWarmPools(ConfigModel):
     """Warm pools are kept, within these limits."""
 
     #: The longest keep-alive period of a request.
-    max_seconds: int = Field(default=MAX_KEEP_ALIVE_S, ge=1, le=MAX_KEEP_ALIVE_S)
+    max_seconds: int = Field(default=_DEFAULT_KEEP_ALIVE_S, ge=1, le=MAX_KEEP_ALIVE_S)
     #: The teams whose jobs may keep their instances; null for all jobs.
     teams: list[Name] | None = None
     #: How many instances of a pool may be warm at once; no limit for a pool that is not named.
