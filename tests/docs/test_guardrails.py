@@ -38,6 +38,6 @@ def test_a_command_of_the_page_prints_the_output_on_the_page(block: str, capsys:
 
 
 def test_the_page_names_every_field_of_a_rule() -> None:
-    for part in (rules.Rule, rules.When, rules.Require):
+    for part in (rules.Rule, rules.When, rules.Require, rules.FileSystem):
         for field in part.model_fields.values():
             assert f"`{field.alias}`" in RULES

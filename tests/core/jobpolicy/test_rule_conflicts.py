@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from headway.jobpolicy.rule_conflicts import disjoint, find_conflicts
-from headway.jobpolicy.rules import INSTANCE_TYPE, Allowed, MaxInstances, Rule, Tagged, Untagged, When
+from headway.jobpolicy.rules import INSTANCE_TYPE, Allowed, MaxInstances, OnlyTagged, Rule, Tagged, Untagged, When
 
 G5, P5 = Allowed(INSTANCE_TYPE, ("ml.g5.*",)), Allowed(INSTANCE_TYPE, ("ml.p5.48xlarge",))
 DEV, PROD = Tagged("env", ("dev",)), Tagged("env", ("prod", "prod-eu"))
@@ -48,6 +48,32 @@ CONTRADICTIONS: list[tuple[str, list[Rule], list[tuple[tuple[str, str], str]]]] 
     (
         "a tag that is required here and forbidden there",
         [Rule(name="a", requirements=(Untagged(("e*",)),)), Rule(name="b", requirements=(DEV,))],
+        [(("a", "b"), "the tag 'env'")],
+    ),
+    (
+        "a tag that is required here and not among those allowed there",
+        [Rule(name="a", requirements=(OnlyTagged(("project", "team")),)), Rule(name="b", requirements=(DEV,))],
+        [(("a", "b"), "the tag 'env'")],
+    ),
+    (
+        "a tag that is required here and allowed there",
+        [Rule(name="a", requirements=(OnlyTagged(("e*",)),)), Rule(name="b", requirements=(DEV,))],
+        [],
+    ),
+    (
+        "different instance types in the conditions",
+        [
+            Rule(name="a", when=When(instance_types=("ml.m5.*",)), requirements=(DEV,)),
+            Rule(name="b", when=When(instance_types=("ml.p5.48xlarge",)), requirements=(PROD,)),
+        ],
+        [],
+    ),
+    (
+        "an instance type in both conditions",
+        [
+            Rule(name="a", when=When(instance_types=("ml.p5.*",)), requirements=(DEV,)),
+            Rule(name="b", when=When(instance_types=("ml.p5.48xlarge",)), requirements=(PROD,)),
+        ],
         [(("a", "b"), "the tag 'env'")],
     ),
     (

@@ -11,9 +11,12 @@ from hypothesis import strategies as st
 from headway.jobpolicy.rules import (
     INSTANCE_TYPE,
     Allowed,
+    AtMost,
+    FileSystems,
     Given,
     MaxInstances,
     MaxRunTime,
+    OnlyTagged,
     OnStart,
     Requirement,
     Rule,
@@ -35,6 +38,15 @@ TYPES = Allowed(INSTANCE_TYPE, ("ml.g5.*",))
 SUBNETS = Allowed("VpcConfig.Subnets", ("subnet-1", "subnet-2"))
 CHECKPOINTS = Given("CheckpointConfig")
 HOUR = MaxRunTime(3600)
+VOLUME = Allowed("ResourceConfig.VolumeKmsKeyId", ("alias/volumes", "arn:aws:kms:*:key/*"))
+NO_DEBUGGER = Switched("RemoteDebugConfig.EnableRemoteDebug", on=False)
+KEPT_FOR = AtMost("ResourceConfig.KeepAlivePeriodInSeconds", 600)
+DATA = FileSystems(
+    (
+        {"FileSystemId": "fs-1", "DirectoryPath": "/data/*", "FileSystemAccessMode": "ro"},
+        {"FileSystemType": "FSxLustre"},
+    )
+)
 RUN_TIME, WAIT_TIME = "StoppingCondition.MaxRuntimeInSeconds", "StoppingCondition.MaxWaitTimeInSeconds"
 
 
@@ -50,6 +62,16 @@ def runs(run_time_s: int | None = None, wait_time_s: int | None = None, *, spot:
     given = {"MaxRuntimeInSeconds": run_time_s, "MaxWaitTimeInSeconds": wait_time_s}
     stopping = {name: value for name, value in given.items() if value is not None}
     return {"StoppingCondition": stopping, "EnableManagedSpotTraining": spot}
+
+
+def mounts(*sources: tuple[str, str, str, str]) -> dict[str, Any]:
+    members = ("FileSystemId", "DirectoryPath", "FileSystemAccessMode", "FileSystemType")
+    channels = [{"DataSource": {"FileSystemDataSource": dict(zip(members, each, strict=True))}} for each in sources]
+    return {"InputDataConfig": [{"DataSource": {"S3DataSource": {"S3Uri": "s3://b/c"}}}, *channels]}
+
+
+def keeps(seconds: int) -> dict[str, Any]:
+    return {"ResourceConfig": {"KeepAlivePeriodInSeconds": seconds}}
 
 
 def broken(requirement: Requirement, description: Any, tags: dict[str, str] | None = None) -> list[tuple[str, str]]:
@@ -80,6 +102,21 @@ KEPT: list[tuple[str, Requirement, dict[str, Any], dict[str, str]]] = [
     ("a checkpoint configuration", CHECKPOINTS, {"CheckpointConfig": {"S3Uri": "s3://b/c"}}, {}),
     ("an allowed role", ROLES, {"RoleArn": ROLE}, {}),
     ("allowed subnets", SUBNETS, {"VpcConfig": {"Subnets": ["subnet-2", "subnet-1"]}}, {}),
+    ("only tags that are allowed", OnlyTagged(("cost-*", "project")), {}, {"cost-center": "1", "project": "x"}),
+    ("no tag where some are allowed", OnlyTagged(("project",)), {}, {}),
+    ("an allowed key of the volumes", VOLUME, {"ResourceConfig": {"VolumeKmsKeyId": "alias/volumes"}}, {}),
+    ("a debugger that is off", NO_DEBUGGER, {"RemoteDebugConfig": {"EnableRemoteDebug": False}}, {}),
+    ("no word about a debugger, which is off then", NO_DEBUGGER, {}, {}),
+    ("instances that are kept as long as allowed", KEPT_FOR, keeps(600), {}),
+    ("instances that are not kept", AtMost(KEPT_FOR.path, 0), {}, {}),
+    ("no file system where some are allowed", DATA, {}, {}),
+    (
+        "file systems that are allowed",
+        DATA,
+        mounts(("fs-1", "/data/a", "ro", "EFS"), ("fs-2", "/x/../y", "rw", "FSxLustre")),
+        {},
+    ),
+    ("no file system where none is allowed", FileSystems(()), mounts(), {}),
     ("a switch that is on", Switched("EnableNetworkIsolation"), {"EnableNetworkIsolation": True}, {}),
 ]
 
@@ -234,6 +271,82 @@ BROKEN: list[tuple[str, Requirement, dict[str, Any], dict[str, str], list[tuple[
         [("VpcConfig.Subnets", "is missing: add it with one of subnet-1, subnet-2")],
     ),
     (
+        "tags that are not among those allowed",
+        OnlyTagged(("cost-*", "project")),
+        {},
+        {"b": "x", "Project": "x", "project": "x"},
+        [
+            ("Tags", "has 'Project', which is not allowed: remove it, or use one of cost-*, project"),
+            ("Tags", "has 'b', which is not allowed: remove it, or use one of cost-*, project"),
+        ],
+    ),
+    (
+        "another key of the volumes",
+        VOLUME,
+        {"ResourceConfig": {"VolumeKmsKeyId": "alias/others"}},
+        {},
+        [(VOLUME.path, "is 'alias/others'; use one of alias/volumes, arn:aws:kms:*:key/*")],
+    ),
+    (
+        "a key without a character where any is allowed",
+        Allowed("OutputDataConfig.KmsKeyId", ("*",)),
+        {"OutputDataConfig": {"KmsKeyId": ""}},
+        {},
+        [("OutputDataConfig.KmsKeyId", "is missing: add it")],
+    ),
+    (
+        "a debugger that is on",
+        NO_DEBUGGER,
+        {"RemoteDebugConfig": {"EnableRemoteDebug": True}},
+        {},
+        [(NO_DEBUGGER.path, "is on: set it to false")],
+    ),
+    ("instances that are kept too long", KEPT_FOR, keeps(601), {}, [(KEPT_FOR.path, "is 601; set it to at most 600")]),
+    (
+        "instances that are kept where none may be",
+        AtMost(KEPT_FOR.path, 0),
+        keeps(1),
+        {},
+        [(KEPT_FOR.path, "is 1; remove it")],
+    ),
+    (
+        "a file system of another id, directory, mode and type than those allowed together",
+        DATA,
+        mounts(("fs-1", "/data/a", "ro", "EFS"), ("fs-1", "/data/a", "rw", "EFS")),
+        {},
+        [
+            (
+                "InputDataConfig[2].DataSource.FileSystemDataSource",
+                "has FileSystemId 'fs-1', DirectoryPath '/data/a', FileSystemAccessMode 'rw', FileSystemType 'EFS'; "
+                "use FileSystemId fs-1, DirectoryPath /data/*, FileSystemAccessMode ro, or FileSystemType FSxLustre",
+            )
+        ],
+    ),
+    (
+        "a directory that leads out of the one allowed",
+        FileSystems(({"DirectoryPath": "/data/*"},)),
+        mounts(("fs-1", "/data/../etc", "ro", "EFS")),
+        {},
+        [
+            (
+                "InputDataConfig[1].DataSource.FileSystemDataSource",
+                "has DirectoryPath '/data/../etc'; use DirectoryPath /data/*",
+            )
+        ],
+    ),
+    (
+        "a file system where none is allowed",
+        FileSystems(()),
+        mounts(("fs-1", "/data", "ro", "EFS")),
+        {},
+        [
+            (
+                "InputDataConfig[1].DataSource.FileSystemDataSource",
+                "mounts a file system, which is not allowed: remove it",
+            )
+        ],
+    ),
+    (
         "a switch that is off",
         Switched("EnableNetworkIsolation"),
         {"EnableNetworkIsolation": False},
@@ -294,6 +407,15 @@ CONDITIONS: list[tuple[str, When, TrainingJob, bool]] = [
         TrainingJob(description={}, tags={"a": "1", "c": "1"}),
         False,
     ),
+    ("an instance type", When(instance_types=("ml.g5.*",)), TrainingJob(description=on(1)), True),
+    ("another instance type", When(instance_types=("ml.g5.*",)), TrainingJob(description=on(1, P5)), False),
+    (
+        "one group of an instance type",
+        When(instance_types=("ml.g5.*",)),
+        TrainingJob(description=listed("InstanceGroups", (P5, 1), (G5, 1))),
+        True,
+    ),
+    ("no instance type, as of serverless jobs", When(instance_types=("*",)), TrainingJob(description={}), False),
     ("spot", When(spot=True), TrainingJob(description=SPOT), True),
     ("on demand where spot is meant", When(spot=True), TrainingJob(description={}), False),
     ("on demand", When(spot=False), TrainingJob(description=ON_DEMAND), True),
@@ -350,7 +472,8 @@ json_values = st.recursive(
 NAMES = (
     "RoleArn", "Tags", "ResourceConfig", "InstanceType", "InstanceCount", "InstanceGroups", "InstancePreferences",
     "StoppingCondition", "MaxRuntimeInSeconds", "MaxWaitTimeInSeconds", "EnableManagedSpotTraining", "VpcConfig",
-    "Subnets", "CheckpointConfig", "EnableNetworkIsolation", "Key", "Value",
+    "Subnets", "CheckpointConfig", "EnableNetworkIsolation", "Key", "Value", "InputDataConfig", "DataSource",
+    "FileSystemDataSource", "DirectoryPath", "RemoteDebugConfig", "EnableRemoteDebug", "KeepAlivePeriodInSeconds",
 )  # fmt: skip
 # JSON that is like a request in parts, and arbitrary in others.
 requests = st.dictionaries(
@@ -367,7 +490,16 @@ requirements = st.one_of(
     st.builds(Untagged, patterns),
     st.builds(Allowed, st.sampled_from(["RoleArn", INSTANCE_TYPE, "VpcConfig.Subnets"]), patterns),
     st.builds(Given, st.sampled_from(["CheckpointConfig", "VpcConfig"])),
-    st.just(Switched("EnableNetworkIsolation")),
+    st.builds(Switched, st.sampled_from(["EnableNetworkIsolation", NO_DEBUGGER.path]), st.booleans()),
+    st.builds(OnlyTagged, patterns),
+    st.builds(AtMost, st.just(KEPT_FOR.path), st.integers(0, 10)),
+    st.builds(
+        FileSystems,
+        st.lists(
+            st.dictionaries(st.sampled_from(["FileSystemId", "DirectoryPath"]), st.text("ab*/.", max_size=4)),
+            max_size=2,
+        ).map(tuple),
+    ),
     st.builds(MaxInstances, st.integers(1, 10)),
     st.builds(MaxRunTime, st.integers(1, 100_000)),
 )
@@ -375,6 +507,7 @@ conditions = st.builds(
     When,
     teams=st.lists(st.sampled_from(["x", "y"]), max_size=1).map(tuple),
     tags=st.dictionaries(st.sampled_from(["a", "b"]), patterns, max_size=1),
+    instance_types=st.lists(st.just("ml.*"), max_size=1).map(tuple),
     spot=st.sampled_from([None, True, False]),
     preemptible=st.sampled_from([None, True, False]),
 )

@@ -123,23 +123,37 @@ def test_every_requirement_and_condition_of_the_document_reaches_the_rules() -> 
         "teams": {"a": {}},
         "rules": {
             "all": {
-                "when": {"teams": ["a"], "tags": {"env": ["prod"]}, "spot": True, "preemptible": False},
+                "when": {
+                    "teams": ["a"],
+                    "tags": {"env": ["prod"]},
+                    "instanceTypes": ["ml.g5.*"],
+                    "spot": True,
+                    "preemptible": False,
+                },
                 "require": {
                     "tags": {"project": ["*"], "cost": ["cc-*", "x"]},
                     "forbiddenTags": ["legacy-*"],
+                    "allowedTags": ["project", "cost"],
                     "instanceTypes": ["ml.g5.*"],
                     "maxInstances": 2,
                     "maxRunTimeSeconds": 3600,
+                    "maxKeepAliveSeconds": 0,
                     "checkpoints": True,
                     "roles": ["arn:aws:iam::*:role/t-*"],
                     "images": ["*.amazonaws.com/*"],
                     "outputPaths": ["s3://b/*"],
                     "outputKeys": ["*"],
+                    "volumeKeys": ["alias/volumes"],
+                    "fileSystems": [
+                        {"id": "fs-*", "type": "EFS", "directory": "/data/*", "accessMode": "ro"},
+                        {"type": "FSxLustre"},
+                    ],
                     "vpc": True,
                     "subnets": ["subnet-1"],
                     "securityGroups": ["sg-1"],
                     "networkIsolation": True,
                     "trafficEncryption": True,
+                    "remoteDebug": False,
                 },
                 "onStart": "stop",
                 "message": "ask Ada",
@@ -151,30 +165,53 @@ def test_every_requirement_and_condition_of_the_document_reaches_the_rules() -> 
     everything, always = configuration.job_rules()
     assert everything == rules.Rule(
         name="all",
-        when=rules.When(teams=("a",), tags={"env": ("prod",)}, spot=True, preemptible=False),
+        when=rules.When(
+            teams=("a",), tags={"env": ("prod",)}, instance_types=("ml.g5.*",), spot=True, preemptible=False
+        ),
         requirements=(
             rules.Tagged("project", ("*",)),
             rules.Tagged("cost", ("cc-*", "x")),
             rules.Untagged(("legacy-*",)),
+            rules.OnlyTagged(("project", "cost")),
             rules.Allowed(rules.INSTANCE_TYPE, ("ml.g5.*",)),
             rules.Allowed("RoleArn", ("arn:aws:iam::*:role/t-*",)),
             rules.Allowed("AlgorithmSpecification.TrainingImage", ("*.amazonaws.com/*",)),
             rules.Allowed("OutputDataConfig.S3OutputPath", ("s3://b/*",)),
             rules.Allowed("OutputDataConfig.KmsKeyId", ("*",)),
+            rules.Allowed("ResourceConfig.VolumeKmsKeyId", ("alias/volumes",)),
             rules.Allowed("VpcConfig.Subnets", ("subnet-1",)),
             rules.Allowed("VpcConfig.SecurityGroupIds", ("sg-1",)),
             rules.Given("CheckpointConfig"),
             rules.Given("VpcConfig"),
             rules.Switched("EnableNetworkIsolation"),
             rules.Switched("EnableInterContainerTrafficEncryption"),
+            rules.Switched("RemoteDebugConfig.EnableRemoteDebug", on=False),
+            rules.FileSystems(
+                (
+                    {
+                        "FileSystemId": "fs-*",
+                        "FileSystemType": "EFS",
+                        "DirectoryPath": "/data/*",
+                        "FileSystemAccessMode": "ro",
+                    },
+                    {"FileSystemType": "FSxLustre"},
+                )
+            ),
             rules.MaxInstances(2),
             rules.MaxRunTime(3600),
+            rules.AtMost("ResourceConfig.KeepAlivePeriodInSeconds", 0),
         ),
         on_start=rules.OnStart.STOP,
         note="ask Ada",
     )
     assert always == rules.Rule(name="always", requirements=(rules.Given("VpcConfig"),))
     assert parse(text_of(configuration)) == configuration
+
+
+def test_a_rule_that_allows_no_file_system_is_kept() -> None:
+    document = {**GOOD, "rules": {"a": {"require": {"fileSystems": []}}}}
+    configuration = parse(text_to_keep(document))
+    assert [each.requirements for each in configuration.job_rules()] == [(rules.FileSystems(()),)]
 
 
 def test_rules_are_shown_without_defaults_and_can_be_set_again() -> None:
@@ -334,6 +371,60 @@ BAD: list[tuple[str, Any, str, str]] = [
     ("51 patterns", ruled(require={"images": ["x"] * 51}), "rules.a.require.images", "at most 50"),
     ("no instance", ruled(require={"maxInstances": 0}), "rules.a.require.maxInstances", "at least 1"),
     ("a requirement that is off", ruled(require={"vpc": False}), "rules.a.require.vpc", "must be true"),
+    (
+        "a debugger that is required",
+        ruled(require={"remoteDebug": True}),
+        "rules.a.require.remoteDebug",
+        "must be false",
+    ),
+    (
+        "a longer keep-alive period than SageMaker's",
+        ruled(require={"maxKeepAliveSeconds": 21_601}),
+        "rules.a.require.maxKeepAliveSeconds",
+        "at most 21600",
+    ),
+    (
+        "51 file systems",
+        ruled(require={"fileSystems": [{"type": "EFS"}] * 51}),
+        "rules.a.require.fileSystems",
+        "at most 50",
+    ),
+    (
+        "any file system",
+        ruled(require={"fileSystems": [{}]}),
+        "rules.a.require.fileSystems.0",
+        "name its id, its type, its directory or its access mode",
+    ),
+    (
+        "a file system's name",
+        ruled(require={"fileSystems": [{"id": "data"}]}),
+        "rules.a.require.fileSystems.0.id",
+        "no pattern of a file system's id",
+    ),
+    (
+        "a directory without a slash",
+        ruled(require={"fileSystems": [{"directory": "data/*"}]}),
+        "rules.a.require.fileSystems.0.directory",
+        "no pattern of a directory such as /data/*",
+    ),
+    (
+        "an access mode of no file system",
+        ruled(require={"fileSystems": [{"accessMode": "read"}]}),
+        "rules.a.require.fileSystems.0.accessMode",
+        "must be 'ro' or 'rw'",
+    ),
+    (
+        "only tags without a key",
+        ruled(require={"allowedTags": []}),
+        "rules.a.require.allowedTags",
+        "at least 1 entry",
+    ),
+    (
+        "jobs on no instance type",
+        ruled(when={"instanceTypes": []}),
+        "rules.a.when.instanceTypes",
+        "at least 1 entry",
+    ),
     ("a team that is not configured", ruled(when={"teams": ["x"]}), "rules.a.when.teams", "there is no team x"),
     ("a condition on no team", ruled(when={"teams": []}), "rules.a.when.teams", "at least 1"),
     ("another thing to do", ruled(onStart="kill"), "rules.a.onStart", "'report' or 'stop'"),

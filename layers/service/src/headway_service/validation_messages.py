@@ -56,7 +56,7 @@ _MESSAGES: dict[str, Callable[[Mapping[str, Any]], str]] = {
     "greater_than_equal": lambda found: f"must be at least {_number(found['ge'])}",
     "less_than": lambda found: f"must be less than {_number(found['lt'])}",
     "less_than_equal": lambda found: f"must be at most {_number(found['le'])}",
-    "literal_error": lambda found: f"must be {found['expected'].replace('True', 'true')}",
+    "literal_error": lambda found: f"must be {found['expected'].replace('True', 'true').replace('False', 'false')}",
     "missing": lambda _: "is required: add it",
     "string_pattern_mismatch": lambda found: f"must be {PATTERNS.get(found['pattern'], 'written in another form')}",
     "string_too_long": lambda found: f"must have at most {found['max_length']} characters",

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations, combinations_with_replacement, product
 
-from headway.jobpolicy.rules import Allowed, Requirement, Rule, Tagged, Untagged, When, matches
+from headway.jobpolicy.rules import Allowed, OnlyTagged, Requirement, Rule, Tagged, Untagged, When, matches
 
 _GLOB = frozenset("*?[")
 
@@ -47,11 +47,16 @@ def disjoint(some: Sequence[str], others: Sequence[str]) -> bool:
 
 
 def _parted(one: When, other: When) -> bool:
-    """Whether no job is one that both conditions hold for."""
+    """Whether no job is one that both conditions hold for; but for jobs on several instance types, which are rare."""
     return (
         (bool(one.teams) and bool(other.teams) and not set(one.teams) & set(other.teams))
         or (one.spot is not None and other.spot is not None and one.spot is not other.spot)
         or (one.preemptible is not None and other.preemptible is not None and one.preemptible is not other.preemptible)
+        or (
+            bool(one.instance_types)
+            and bool(other.instance_types)
+            and disjoint(one.instance_types, other.instance_types)
+        )
         or any(disjoint(one.tags[key], other.tags[key]) for key in one.tags.keys() & other.tags.keys())
     )
 
@@ -64,6 +69,8 @@ def _clash(first: Requirement, second: Requirement) -> str | None:
         case Tagged(), Tagged() if first.key == second.key and disjoint(first.patterns, second.patterns):
             return f"the tag {first.key!r}"
         case Tagged(), Untagged() if matches(first.key, second.patterns):
+            return f"the tag {first.key!r}"
+        case Tagged(), OnlyTagged() if not matches(first.key, second.patterns):
             return f"the tag {first.key!r}"
         case _:
             return None

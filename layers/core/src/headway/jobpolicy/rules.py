@@ -25,6 +25,8 @@ _SPOT = "EnableManagedSpotTraining"
 _RUN_TIME = "StoppingCondition.MaxRuntimeInSeconds"
 _WAIT_TIME = "StoppingCondition.MaxWaitTimeInSeconds"
 
+_FILE_SYSTEM = "DataSource.FileSystemDataSource"
+
 _MAX_NAMED_PATTERNS = 10
 
 # SageMaker has no numbers beyond it; sums of longer ones could not even be printed.
@@ -75,6 +77,16 @@ class TrainingJob:
         if isinstance(found, list) and found:
             return [(f"{path}[{i}]", _text(entry)) for i, entry in enumerate(found)]
         return [(path, _text(found))]
+
+    def file_systems(self) -> list[tuple[str, Mapping[str, Any]]]:
+        """The file systems that are mounted as its input, channel by channel, each with its path."""
+        channels = self.at("InputDataConfig")
+        sources = [_at(each, _FILE_SYSTEM) for each in channels] if isinstance(channels, list) else []
+        return [
+            (f"InputDataConfig[{i}].{_FILE_SYSTEM}", source)
+            for i, source in enumerate(sources)
+            if isinstance(source, Mapping)
+        ]
 
     def instances(self) -> tuple[str, int]:
         """The number of demanded instances, and its path."""
@@ -147,8 +159,24 @@ class Untagged:
 
 
 @dataclass(frozen=True, slots=True)
+class OnlyTagged:
+    """The job carries tags of these keys only."""
+
+    patterns: tuple[str, ...]
+
+    def findings(self, job: TrainingJob) -> Iterator[Finding]:
+        """Where a job breaks it."""
+        for key in sorted(job.tags):
+            if not matches(key, self.patterns):
+                yield "Tags", f"has {key!r:.140}, which is not allowed: remove it, or use {_one_of(self.patterns)}"
+
+
+@dataclass(frozen=True, slots=True)
 class Allowed:
-    """The text at a path, or each text of a list there, is one of these."""
+    """The text at a path, or each text of a list there, is one of these. An empty text counts as missing.
+
+    The service model takes a KmsKeyId of no characters; that SageMaker encrypts with a key then is not documented.
+    """
 
     path: str
     patterns: tuple[str, ...]
@@ -156,7 +184,7 @@ class Allowed:
     def findings(self, job: TrainingJob) -> Iterator[Finding]:
         """Where a job breaks it."""
         for path, text in job.texts(self.path):
-            if text is None:
+            if not text:
                 yield path, f"is missing: add it{_with(self.patterns)}"
             elif not matches(text, self.patterns):
                 yield path, f"is {text!r:.120}; use {_one_of(self.patterns)}"
@@ -177,14 +205,49 @@ class Given:
 
 @dataclass(frozen=True, slots=True)
 class Switched:
-    """The job has this switched on."""
+    """The job has this switched on, or off. It is off by default."""
 
     path: str
+    on: bool = True
 
     def findings(self, job: TrainingJob) -> Iterator[Finding]:
         """Where a job breaks it."""
-        if job.at(self.path) is not True:
-            yield self.path, "is not on: set it to true"
+        if (job.at(self.path) is True) is not self.on:
+            yield self.path, "is not on: set it to true" if self.on else "is on: set it to false"
+
+
+@dataclass(frozen=True, slots=True)
+class AtMost:
+    """The whole number at a path is at most this large. It is 0 by default."""
+
+    path: str
+    most: int
+
+    def findings(self, job: TrainingJob) -> Iterator[Finding]:
+        """Where a job breaks it."""
+        value = _whole(job.at(self.path)) or 0
+        remedy = f"set it to at most {self.most}" if self.most else "remove it"
+        if value > self.most:
+            yield self.path, f"is {value}; {remedy}"
+
+
+@dataclass(frozen=True, slots=True)
+class FileSystems:
+    """Each file system that the job mounts is one of these; with none of these, it mounts no file system."""
+
+    #: For each the patterns of members of its FileSystemDataSource, by their names.
+    allowed: tuple[Mapping[str, str], ...]
+
+    def findings(self, job: TrainingJob) -> Iterator[Finding]:
+        """Where a job breaks it."""
+        for path, source in job.file_systems():
+            if not self.allowed:
+                yield path, "mounts a file system, which is not allowed: remove it"
+            elif not any(_matches_members(source, patterns) for patterns in self.allowed):
+                asked = dict.fromkeys(member for patterns in self.allowed for member in patterns)
+                has = ", ".join(f"{member} {_member(source, member)!r:.120}" for member in asked)
+                allowed = [", ".join(f"{member} {each[member]}" for member in each) for each in self.allowed]
+                yield path, f"has {has}; use {_either(allowed, ', or ')}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,7 +302,19 @@ def shared_checkpoints(jobs: Sequence[str]) -> str:
     return f"is where checkpoints of {', '.join(jobs)} are: use another location, with none of theirs above or below it"
 
 
-Requirement = Tagged | Untagged | Allowed | Given | Switched | MaxInstances | MaxRunTime | UniqueCheckpoints
+Requirement = (
+    Tagged
+    | Untagged
+    | OnlyTagged
+    | Allowed
+    | Given
+    | Switched
+    | AtMost
+    | FileSystems
+    | MaxInstances
+    | MaxRunTime
+    | UniqueCheckpoints
+)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -250,6 +325,8 @@ class When:
     teams: tuple[str, ...] = ()
     #: Each key, with one of its patterns.
     tags: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    #: On instances of one of these types, in any of its groups; empty for all, also for serverless jobs.
+    instance_types: tuple[str, ...] = ()
     #: On spot instances, or on demand; None for both.
     spot: bool | None = None
     #: May be preempted, or may not; None for both.
@@ -259,6 +336,7 @@ class When:
         """Whether it holds for a job."""
         return (
             (not self.teams or job.team in self.teams)
+            and (not self.instance_types or _on_any(job, self.instance_types))
             and self.spot in {None, job.spot}
             and self.preemptible in {None, job.preemptible}
             and all(key in job.tags and matches(job.tags[key], patterns) for key, patterns in self.tags.items())
@@ -322,10 +400,13 @@ def matches(text: str, patterns: Iterable[str]) -> bool:
 
 
 def _one_of(patterns: Sequence[str]) -> str:
-    named = ", ".join(patterns[:_MAX_NAMED_PATTERNS])
-    rest = len(patterns) - _MAX_NAMED_PATTERNS
-    more = f" and {rest} more" if rest > 0 else ""
-    return f"one of {named}{more}" if len(patterns) > 1 else named
+    return f"one of {_either(patterns, ', ')}" if len(patterns) > 1 else patterns[0]
+
+
+def _either(choices: Sequence[str], separator: str) -> str:
+    named = separator.join(choices[:_MAX_NAMED_PATTERNS])
+    rest = len(choices) - _MAX_NAMED_PATTERNS
+    return f"{named} and {rest} more" if rest > 0 else named
 
 
 def _with(patterns: Sequence[str]) -> str:
@@ -336,6 +417,23 @@ def _at(part: Any, path: str) -> Any:
     for name in path.split("."):
         part = part.get(name) if isinstance(part, Mapping) else None
     return part
+
+
+def _on_any(job: TrainingJob, patterns: Sequence[str]) -> bool:
+    """Whether any part of a job is on an instance of one of these types."""
+    return any(name is not None and matches(name, patterns) for _, name in job.texts(INSTANCE_TYPE))
+
+
+def _matches_members(source: Mapping[str, Any], patterns: Mapping[str, str]) -> bool:
+    """Whether a FileSystemDataSource matches a pattern for each of these members."""
+    # Whether SageMaker resolves `..` is not documented: /data/../x may be no directory below /data.
+    if "DirectoryPath" in patterns and ".." in _member(source, "DirectoryPath").split("/"):
+        return False
+    return all(fnmatchcase(_member(source, name), pattern) for name, pattern in patterns.items())
+
+
+def _member(part: Any, name: str) -> str:
+    return _text(_at(part, name)) or ""
 
 
 def _text(value: Any) -> str | None:

@@ -19,6 +19,7 @@ from pydantic import (
 from headway.jobpolicy import rules
 from headway.jobpolicy.rules import OnStart, Requirement
 from headway_service.config.base import ConfigModel, Name
+from headway_service.config.warm_pools import MAX_KEEP_ALIVE_S
 from headway_service.validation_messages import explained
 
 MAX_RULES = 50
@@ -63,6 +64,8 @@ InstanceTypes = _Listed[Annotated[_Pattern, _like(r"ml\.|\*", "an instance type 
 _Roles = _Listed[Annotated[_Pattern, _like(r"arn:|\*", "a role's ARN")]]
 _Outputs = _Listed[Annotated[_Pattern, _like(r"s3://|\*", "a place such as s3://bucket/*")]]
 _Subnets = _Listed[Annotated[_Pattern, _like(r"subnet-|\*", "a subnet's id")]]
+_FileSystemId = Annotated[_Pattern, _like(r"fs-|\*", "a file system's id")]
+_Directory = Annotated[_Pattern, _like(r"/|\*", "a directory such as /data/*")]
 _SecurityGroups = _Listed[Annotated[_Pattern, _like(r"sg-|\*", "a security group's id")]]
 
 
@@ -72,6 +75,7 @@ _ALLOWED = {
     "images": "AlgorithmSpecification.TrainingImage",
     "output_paths": "OutputDataConfig.S3OutputPath",
     "output_keys": "OutputDataConfig.KmsKeyId",
+    "volume_keys": "ResourceConfig.VolumeKmsKeyId",
     "subnets": "VpcConfig.Subnets",
     "security_groups": "VpcConfig.SecurityGroupIds",
 }
@@ -79,6 +83,7 @@ _GIVEN = {"checkpoints": "CheckpointConfig", "vpc": "VpcConfig"}
 _SWITCHED = {
     "network_isolation": "EnableNetworkIsolation",
     "traffic_encryption": "EnableInterContainerTrafficEncryption",
+    "remote_debug": "RemoteDebugConfig.EnableRemoteDebug",
 }
 
 
@@ -95,6 +100,8 @@ class When(_Sparse):
 
     teams: _Listed[Name] | None = None
     tags: _Tags | None = None
+    #: Only jobs with an instance of one of these types, in any group.
+    instance_types: InstanceTypes | None = None
     #: Spot instances only, or with false on demand only.
     spot: bool | None = None
     #: Only jobs that may be preempted, or with false only those that may not.
@@ -103,8 +110,37 @@ class When(_Sparse):
     def condition(self) -> rules.When:
         """The condition as it is decided on."""
         return rules.When(
-            teams=tuple(self.teams or ()), tags=_tuples(self.tags or {}), spot=self.spot, preemptible=self.preemptible
+            teams=tuple(self.teams or ()),
+            tags=_tuples(self.tags or {}),
+            instance_types=tuple(self.instance_types or ()),
+            spot=self.spot,
+            preemptible=self.preemptible,
         )
+
+
+class FileSystem(_Sparse):
+    """A file system that jobs may mount, by patterns of the members of a FileSystemDataSource."""
+
+    id: _FileSystemId | None = None
+    type: Literal["EFS", "FSxLustre"] | None = None
+    directory: _Directory | None = None
+    access_mode: Literal["ro", "rw"] | None = None
+
+    @model_validator(mode="after")
+    def _names_something(self) -> FileSystem:
+        if all(value is None for _, value in self):
+            raise ValueError("is any file system: name its id, its type, its directory or its access mode")
+        return self
+
+    def patterns(self) -> dict[str, str]:
+        """The patterns as they are decided on: by member of a FileSystemDataSource."""
+        named = {
+            "FileSystemId": self.id,
+            "FileSystemType": self.type,
+            "DirectoryPath": self.directory,
+            "FileSystemAccessMode": self.access_mode,
+        }
+        return {member: pattern for member, pattern in named.items() if pattern is not None}
 
 
 class Require(_Sparse):
@@ -112,10 +148,13 @@ class Require(_Sparse):
 
     tags: _Tags | None = None
     forbidden_tags: _TagKeys | None = None
+    #: The only keys of tags.
+    allowed_tags: _TagKeys | None = None
     instance_types: InstanceTypes | None = None
     #: Of all groups together.
     max_instances: int | None = Field(default=None, ge=1, le=1_000_000)
     max_run_time_seconds: int | None = Field(default=None, ge=1, le=30 * 86_400)
+    max_keep_alive_seconds: int | None = Field(default=None, ge=0, le=MAX_KEEP_ALIVE_S)
     checkpoints: Literal[True] | None = None
     #: At a location that no job in the queue has.
     unique_checkpoints: Literal[True] | None = None
@@ -123,11 +162,15 @@ class Require(_Sparse):
     images: _Listed[_Pattern] | None = None
     output_paths: _Outputs | None = None
     output_keys: _Listed[_Pattern] | None = None
+    volume_keys: _Listed[_Pattern] | None = None
+    #: With an empty list no file system at all.
+    file_systems: Annotated[list[FileSystem], Field(max_length=MAX_PATTERNS)] | None = None
     vpc: Literal[True] | None = None
     subnets: _Subnets | None = None
     security_groups: _SecurityGroups | None = None
     network_isolation: Literal[True] | None = None
     traffic_encryption: Literal[True] | None = None
+    remote_debug: Literal[False] | None = None
 
     @model_validator(mode="after")
     def _asks_for_something(self) -> Require:
@@ -140,17 +183,27 @@ class Require(_Sparse):
         yield from (rules.Tagged(key, patterns) for key, patterns in _tuples(self.tags or {}).items())
         if self.forbidden_tags is not None:
             yield rules.Untagged(tuple(self.forbidden_tags))
+        if self.allowed_tags is not None:
+            yield rules.OnlyTagged(tuple(self.allowed_tags))
         yield from (
             rules.Allowed(path, tuple(getattr(self, name))) for name, path in _ALLOWED.items() if getattr(self, name)
         )
         yield from (rules.Given(path) for name, path in _GIVEN.items() if getattr(self, name))
-        yield from (rules.Switched(path) for name, path in _SWITCHED.items() if getattr(self, name))
+        yield from (
+            rules.Switched(path, on=getattr(self, name))
+            for name, path in _SWITCHED.items()
+            if getattr(self, name) is not None
+        )
+        if self.file_systems is not None:
+            yield rules.FileSystems(tuple(each.patterns() for each in self.file_systems))
         if self.unique_checkpoints is not None:
             yield rules.UniqueCheckpoints()
         if self.max_instances is not None:
             yield rules.MaxInstances(self.max_instances)
         if self.max_run_time_seconds is not None:
             yield rules.MaxRunTime(self.max_run_time_seconds)
+        if self.max_keep_alive_seconds is not None:
+            yield rules.AtMost("ResourceConfig.KeepAlivePeriodInSeconds", self.max_keep_alive_seconds)
 
 
 class Rule(_Sparse):
