@@ -1,11 +1,30 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from headway_sandbox.sagemaker.api.authorization import denied, permissions
 from tests.sandbox.fleets import ROLE, on, request
 
 PREFIX = "arn:aws:sagemaker:eu-west-1:123456789012:training-job/"
+
+
+def mounts(*sources: tuple[str, str]) -> list[dict[str, Any]]:
+    return [
+        {
+            "ChannelName": f"channel-{i}",
+            "DataSource": {
+                "FileSystemDataSource": {
+                    "FileSystemId": name,
+                    "FileSystemAccessMode": "ro",
+                    "FileSystemType": "EFS",
+                    "DirectoryPath": path,
+                }
+            },
+        }
+        for i, (name, path) in enumerate(sources)
+    ]
 
 
 def needed(operation, document) -> list[tuple[str, str]]:
@@ -26,8 +45,9 @@ def test_requests_without_tags_need_no_tagging_permission():
 
 def test_passing_a_role_and_requesting_tags_need_permissions():
     create, tag, give = permissions("CreateTrainingJob", request(), arn_prefix=PREFIX)
-    assert create.context == {"aws:RequestTag/team": "vision", "aws:TagKeys": ["team"]}
-    assert tag.context == {**create.context, "sagemaker:TaggingAction": "CreateTrainingJob"}
+    tags = {"aws:RequestTag/team": "vision", "aws:TagKeys": ["team"]}
+    assert {key: value for key, value in create.context.items() if key.startswith("aws:")} == tags
+    assert tag.context == {**tags, "sagemaker:TaggingAction": "CreateTrainingJob"}
     assert give.context == {"iam:PassedToService": "sagemaker.amazonaws.com"}
 
 
@@ -104,6 +124,14 @@ def test_the_period_of_a_warm_pool_can_be_a_condition(config, expected):
         first, *_ = permissions(operation, {"TrainingJobName": "a", "ResourceConfig": config}, arn_prefix=PREFIX)
         assert (first.action, first.resource) == (f"sagemaker:{operation}", f"{PREFIX}a")
         assert first.context == expected
+
+
+def test_creating_a_job_needs_permission_for_each_file_system_that_it_mounts():
+    document = request(InputDataConfig=mounts(("fs-00000001", "/data"), ("fs-00000002", "/models")))
+    asked = permissions("CreateTrainingJob", document, arn_prefix=PREFIX)
+    assert [each.action for each in asked[:3]] == ["sagemaker:CreateTrainingJob"] * 2 + ["sagemaker:AddTags"]
+    ids = [each.context["sagemaker:FileSystemId"] for each in asked[:2]]
+    assert ids == ["fs-00000001", "fs-00000002"]
 
 
 @pytest.mark.parametrize(

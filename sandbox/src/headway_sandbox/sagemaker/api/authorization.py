@@ -5,6 +5,8 @@ Source: the Service Authorization Reference for SageMaker. CreateTrainingJob req
 `iam:PassRole` on the passed role, which a policy usually limits by `iam:PassedToService`. `sagemaker:TaggingAction`
 distinguishes tags of a create request from tags that AddTags adds to an existing resource.
 
+The condition keys of the request are in `headway_sandbox.sagemaker.api.condition_keys`.
+
 With a training plan it also requires `sagemaker:CreateTrainingJob` on the plan and on its reserved capacity. Source:
 the managed policy AmazonSageMakerFullAccess, statement AllowUseOfTrainingPlanResources. Which tags such a check sees is
 not documented: here it sees none, which is the harder case for a policy with conditions on tags.
@@ -21,6 +23,7 @@ from typing import Any
 
 from headway_sandbox.errors import AwsError
 from headway_sandbox.sagemaker import service_facts
+from headway_sandbox.sagemaker.api import condition_keys
 
 _JOB_OPERATIONS = frozenset(
     {"CreateTrainingJob", "DescribeTrainingJob", "StopTrainingJob", "DeleteTrainingJob", "UpdateTrainingJob"}
@@ -52,8 +55,10 @@ def permissions(operation: str, request: Mapping[str, Any], *, arn_prefix: str) 
         tag_context["aws:TagKeys"] = list(tags)
     if operation in _JOB_OPERATIONS:
         arn = f"{arn_prefix}{request.get('TrainingJobName', '')}"
-        context = {**tag_context, **_keys(request)}
-        needed = [Permission(action=f"sagemaker:{operation}", resource=arn, context=context)]
+        needed = [
+            Permission(action=f"sagemaker:{operation}", resource=arn, context={**tag_context, **keys})
+            for keys in condition_keys.of(request)
+        ]
         if operation == "CreateTrainingJob":
             needed += _plan(request, arn_prefix=arn_prefix)
             if tags:
@@ -82,23 +87,6 @@ def _member(request: Mapping[str, Any], structure: str, name: str) -> str:
     found = request.get(structure)
     value = found.get(name) if isinstance(found, dict) else None
     return value if isinstance(value, str) else ""
-
-
-def _keys(request: Mapping[str, Any]) -> dict[str, str]:
-    """Return the condition keys for the KMS keys and the warm pool in a request to create or update a job.
-
-    The guide has `sagemaker:KeepAlivePeriod` in a policy for CreateTrainingJob; that UpdateTrainingJob has it too is
-    assumed.
-    """
-    named = {
-        "sagemaker:VolumeKmsKey": _member(request, "ResourceConfig", "VolumeKmsKeyId"),
-        "sagemaker:OutputKmsKey": _member(request, "OutputDataConfig", "KmsKeyId"),
-    }
-    config = request.get("ResourceConfig")
-    period_s = config.get("KeepAlivePeriodInSeconds") if isinstance(config, dict) else None
-    if isinstance(period_s, int):
-        named["sagemaker:KeepAlivePeriod"] = str(period_s)
-    return {key: value for key, value in named.items() if value}
 
 
 def _plan(request: Mapping[str, Any], *, arn_prefix: str) -> list[Permission]:
