@@ -371,7 +371,7 @@ lock: .envs/uv/.made ## pin the packages of the .in files again; UPGRADE=1 takes
 	$(call compile,requirements/ray)
 
 .PHONY: docs
-docs: .venv/.made .envs/docs/.made ## build the docs as a site in build/docs; fails on a broken link, anchor or example
+docs: .venv/.made .envs/docs/.made .envs/sandbox/.made .envs/template/.made ## build the docs as a site in build/docs; fails on a broken link, anchor or example
 	$(VENV)/python -m pytest -q -m "not e2e" tests/docs $(PYTEST)
 	rm -rf build/docs
 	.envs/docs/bin/python -m sphinx -b html -c docs/site -W --keep-going -q . build/docs -d build/doctrees

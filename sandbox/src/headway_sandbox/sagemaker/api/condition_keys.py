@@ -40,7 +40,9 @@ def of(request: Mapping[str, Any]) -> list[dict[str, Any]]:
     types = list(_instance_types(request.get("ResourceConfig")))
     if types:
         keys["sagemaker:InstanceTypes"] = types
-    sources = [_present({key: source.get(member) for key, member in _FILE_SYSTEM.items()}) for source in _mounted(request)]
+    sources = [
+        _present({key: source.get(member) for key, member in _FILE_SYSTEM.items()}) for source in _mounted(request)
+    ]
     return [{**keys, **source} for source in sources] or [keys]
 
 
