@@ -11,7 +11,7 @@ import os
 import re
 import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import product
+from itertools import islice, product
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -122,8 +122,8 @@ FIRST = {part: choices[0] for part, choices in CHOICES.items()}
 
 def made(parts: Mapping[str, Any], *, defaults: bool = False) -> dict[str, Any]:
     """Return a request, with the members that it may leave out if these are to have their defaults."""
-    resources = {**parts["resources"], "VolumeSizeInGB": 50}
-    output = {"S3OutputPath": "s3://models/a"}
+    resources: dict[str, Any] = {**parts["resources"], "VolumeSizeInGB": 50}
+    output: dict[str, Any] = {"S3OutputPath": "s3://models/a"}
     for part, where, member, default in (
         ("kept", resources, "KeepAlivePeriodInSeconds", 0),
         ("volume_key", resources, "VolumeKmsKeyId", None),
@@ -132,28 +132,30 @@ def made(parts: Mapping[str, Any], *, defaults: bool = False) -> dict[str, Any]:
         value = default if parts[part] is None and defaults else parts[part]
         if value is not None:
             where[member] = value
-    switches = {}
+    others: dict[str, Any] = {}
     for part, member in (
         ("isolated", "EnableNetworkIsolation"),
         ("encrypted", "EnableInterContainerTrafficEncryption"),
     ):
         if parts[part] is not None or defaults:
-            switches[member] = bool(parts[part])
+            others[member] = bool(parts[part])
     if parts["debugger"] is not None or defaults:
-        switches["RemoteDebugConfig"] = {"EnableRemoteDebug": bool(parts["debugger"])}
+        others["RemoteDebugConfig"] = {"EnableRemoteDebug": bool(parts["debugger"])}
+    if parts["vpc"]:
+        others["VpcConfig"] = parts["vpc"]
     channels = [
         {"ChannelName": f"channel-{i}", "DataSource": {"FileSystemDataSource": source}}
         for i, source in enumerate(parts["mounts"])
     ]
+    if channels:
+        others["InputDataConfig"] = channels
     return request(
         "a",
         ResourceConfig=resources,
         OutputDataConfig=output,
         StoppingCondition={"MaxRuntimeInSeconds": parts["run_time"]},
         Tags=parts["tags"],
-        **({"VpcConfig": parts["vpc"]} if parts["vpc"] else {}),
-        **({"InputDataConfig": channels} if channels else {}),
-        **switches,
+        **others,
     )
 
 
@@ -206,7 +208,7 @@ def evaluate() -> Iterator[Evaluate]:
             to.write(json.dumps({"policy": policy, "calls": calls}) + "\n")
             to.flush()
             decisions = iter(json.loads(answers.readline()))
-            return [all([next(decisions) == "Allow" for _ in of_one]) for of_one in needed]
+            return [set(islice(decisions, len(of_one))) == {"Allow"} for of_one in needed]
 
         yield evaluate
         to.close()

@@ -50,6 +50,12 @@ DATA = FileSystems(
 RUN_TIME, WAIT_TIME = "StoppingCondition.MaxRuntimeInSeconds", "StoppingCondition.MaxWaitTimeInSeconds"
 
 
+OTHER_DATA = (
+    "has FileSystemId 'fs-1', DirectoryPath '/data/a', FileSystemAccessMode 'rw', FileSystemType 'EFS'; "
+    "use FileSystemId fs-1, DirectoryPath /data/*, FileSystemAccessMode ro, or FileSystemType FSxLustre"
+)
+
+
 def on(count: int, kind: str = G5) -> dict[str, Any]:
     return {"ResourceConfig": {"InstanceType": kind, "InstanceCount": count}}
 
@@ -314,13 +320,7 @@ BROKEN: list[tuple[str, Requirement, dict[str, Any], dict[str, str], list[tuple[
         DATA,
         mounts(("fs-1", "/data/a", "ro", "EFS"), ("fs-1", "/data/a", "rw", "EFS")),
         {},
-        [
-            (
-                "InputDataConfig[2].DataSource.FileSystemDataSource",
-                "has FileSystemId 'fs-1', DirectoryPath '/data/a', FileSystemAccessMode 'rw', FileSystemType 'EFS'; "
-                "use FileSystemId fs-1, DirectoryPath /data/*, FileSystemAccessMode ro, or FileSystemType FSxLustre",
-            )
-        ],
+        [("InputDataConfig[2].DataSource.FileSystemDataSource", OTHER_DATA)],
     ),
     (
         "a directory that leads out of the one allowed",
