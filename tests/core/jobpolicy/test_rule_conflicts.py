@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from headway.jobpolicy.requirements import Allowed, MaxInstances, OnlyTagged, Tagged, Untagged
 from headway.jobpolicy.rule_conflicts import disjoint, find_conflicts
-from headway.jobpolicy.rules import INSTANCE_TYPE, Allowed, MaxInstances, OnlyTagged, Rule, Tagged, Untagged, When
+from headway.jobpolicy.rules import Rule, When
+from headway.jobpolicy.training_job import INSTANCE_TYPE
 
 G5, P5 = Allowed(INSTANCE_TYPE, ("ml.g5.*",)), Allowed(INSTANCE_TYPE, ("ml.p5.48xlarge",))
 DEV, PROD = Tagged("env", ("dev",)), Tagged("env", ("prod", "prod-eu"))

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headway.errors import InvalidPolicy
-from headway.jobpolicy.rules import TrainingJob, When
+from headway.jobpolicy.rules import When
+from headway.jobpolicy.training_job import TrainingJob
 from headway.jobpolicy.utilization import MAX_HOSTS, Alarm, Coverage, UtilizationRule, Watched, coverage
 
 IDLE = UtilizationRule(name="idle")

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from headway.jobpolicy.rules import tags_in, violations
+from headway.jobpolicy.rules import violations
+from headway.jobpolicy.training_job import tags_in
 from headway_service.admission.admit import admit
 from headway_service.admission.checks.draft import Draft
 from headway_service.admission.kept import MAX_REQUEST_BYTES

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from botocore.session import Session
 
-from headway.jobpolicy import rules
+from headway.jobpolicy import requirements, rules, training_job
 from headway.policy import Ageing, Order, Policy, Team
 from headway.reasons.remedies import NOTIFIED_BY_DEFAULT
 from headway_service.config import utilization
@@ -169,24 +169,24 @@ def test_every_requirement_and_condition_of_the_document_reaches_the_rules() -> 
             teams=("a",), tags={"env": ("prod",)}, instance_types=("ml.g5.*",), spot=True, preemptible=False
         ),
         requirements=(
-            rules.Tagged("project", ("*",)),
-            rules.Tagged("cost", ("cc-*", "x")),
-            rules.Untagged(("legacy-*",)),
-            rules.OnlyTagged(("project", "cost")),
-            rules.Allowed(rules.INSTANCE_TYPE, ("ml.g5.*",)),
-            rules.Allowed("RoleArn", ("arn:aws:iam::*:role/t-*",)),
-            rules.Allowed("AlgorithmSpecification.TrainingImage", ("*.amazonaws.com/*",)),
-            rules.Allowed("OutputDataConfig.S3OutputPath", ("s3://b/*",)),
-            rules.Allowed("OutputDataConfig.KmsKeyId", ("*",)),
-            rules.Allowed("ResourceConfig.VolumeKmsKeyId", ("alias/volumes",)),
-            rules.Allowed("VpcConfig.Subnets", ("subnet-1",)),
-            rules.Allowed("VpcConfig.SecurityGroupIds", ("sg-1",)),
-            rules.Given("CheckpointConfig"),
-            rules.Given("VpcConfig"),
-            rules.Switched("EnableNetworkIsolation"),
-            rules.Switched("EnableInterContainerTrafficEncryption"),
-            rules.Switched("RemoteDebugConfig.EnableRemoteDebug", on=False),
-            rules.FileSystems(
+            requirements.Tagged("project", ("*",)),
+            requirements.Tagged("cost", ("cc-*", "x")),
+            requirements.Untagged(("legacy-*",)),
+            requirements.OnlyTagged(("project", "cost")),
+            requirements.Allowed(training_job.INSTANCE_TYPE, ("ml.g5.*",)),
+            requirements.Allowed("RoleArn", ("arn:aws:iam::*:role/t-*",)),
+            requirements.Allowed("AlgorithmSpecification.TrainingImage", ("*.amazonaws.com/*",)),
+            requirements.Allowed("OutputDataConfig.S3OutputPath", ("s3://b/*",)),
+            requirements.Allowed("OutputDataConfig.KmsKeyId", ("*",)),
+            requirements.Allowed("ResourceConfig.VolumeKmsKeyId", ("alias/volumes",)),
+            requirements.Allowed("VpcConfig.Subnets", ("subnet-1",)),
+            requirements.Allowed("VpcConfig.SecurityGroupIds", ("sg-1",)),
+            requirements.Given("CheckpointConfig"),
+            requirements.Given("VpcConfig"),
+            requirements.Switched("EnableNetworkIsolation"),
+            requirements.Switched("EnableInterContainerTrafficEncryption"),
+            requirements.Switched("RemoteDebugConfig.EnableRemoteDebug", on=False),
+            requirements.FileSystems(
                 (
                     {
                         "FileSystemId": "fs-*",
@@ -197,21 +197,21 @@ def test_every_requirement_and_condition_of_the_document_reaches_the_rules() -> 
                     {"FileSystemType": "FSxLustre"},
                 )
             ),
-            rules.MaxInstances(2),
-            rules.MaxRunTime(3600),
-            rules.AtMost("ResourceConfig.KeepAlivePeriodInSeconds", 0),
+            requirements.MaxInstances(2),
+            requirements.MaxRunTime(3600),
+            requirements.AtMost("ResourceConfig.KeepAlivePeriodInSeconds", 0),
         ),
         on_start=rules.OnStart.STOP,
         note="ask Ada",
     )
-    assert always == rules.Rule(name="always", requirements=(rules.Given("VpcConfig"),))
+    assert always == rules.Rule(name="always", requirements=(requirements.Given("VpcConfig"),))
     assert parse(text_of(configuration)) == configuration
 
 
 def test_a_rule_that_allows_no_file_system_is_kept() -> None:
     document = {**GOOD, "rules": {"a": {"require": {"fileSystems": []}}}}
     configuration = parse(text_to_keep(document))
-    assert [each.requirements for each in configuration.job_rules()] == [(rules.FileSystems(()),)]
+    assert [each.requirements for each in configuration.job_rules()] == [(requirements.FileSystems(()),)]
 
 
 def test_rules_are_shown_without_defaults_and_can_be_set_again() -> None:

@@ -6,7 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations, combinations_with_replacement, product
 
-from headway.jobpolicy.rules import Allowed, OnlyTagged, Requirement, Rule, Tagged, Untagged, When, matches
+from headway.jobpolicy.patterns import matches
+from headway.jobpolicy.requirements import Allowed, OnlyTagged, Requirement, Tagged, Untagged
+from headway.jobpolicy.rules import Rule, When
 
 _GLOB = frozenset("*?[")
 

@@ -12,7 +12,9 @@ from enum import StrEnum
 
 from headway.errors import InvalidPolicy
 from headway.instances import gpus_of
-from headway.jobpolicy.rules import TrainingJob, When, matches
+from headway.jobpolicy.patterns import matches
+from headway.jobpolicy.rules import When
+from headway.jobpolicy.training_job import TrainingJob
 
 MAX_HOSTS = 100
 """The most hosts of a job that a watch covers; a job with more is reported as not monitored."""

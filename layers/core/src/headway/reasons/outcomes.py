@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from headway.durations import in_words
-from headway.jobpolicy.rules import CHECKPOINTS, shared_checkpoints
+from headway.jobpolicy.requirements import shared_checkpoints
+from headway.jobpolicy.training_job import CHECKPOINTS
 from headway.model import Allocation, Demand, WaitingJob
 from headway.policy import Order
 from headway.reasons.codes import Reason, ReasonCode

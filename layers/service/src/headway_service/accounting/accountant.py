@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import replace
 
 from headway.accounting.days import Period, month_of
-from headway.jobpolicy.rules import tags_in
+from headway.jobpolicy.training_job import tags_in
 from headway.prediction.run_times import RunTimes
 from headway_service.accounting.contributions import Contribution, contributions, kind_of
 from headway_service.accounting.names import Names

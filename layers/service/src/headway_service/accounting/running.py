@@ -9,7 +9,7 @@ from datetime import date
 
 from headway.accounting.days import split
 from headway.accounting.differences import OTHER
-from headway.jobpolicy.rules import tags_in
+from headway.jobpolicy.training_job import tags_in
 from headway.lifecycle import AttemptState
 from headway.pool_names import billed_pool
 from headway_service.accounting.records import short

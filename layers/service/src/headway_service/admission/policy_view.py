@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from headway.jobpolicy.rules import TrainingJob
+from headway.jobpolicy.training_job import TrainingJob
 from headway.jobpolicy.utilization import Coverage, Watched, coverage
 from headway.pool_names import on_demand_pool
 from headway.vectors import total

@@ -9,8 +9,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from headway.jobpolicy.patterns import matches
+from headway.jobpolicy.requirements import Allowed
 from headway.jobpolicy.rule_conflicts import find_conflicts
-from headway.jobpolicy.rules import INSTANCE_TYPE, Allowed, Rule, Violation, matches
+from headway.jobpolicy.rules import Rule, Violation
+from headway.jobpolicy.training_job import INSTANCE_TYPE
 from headway.policy import Policy
 from headway_service.admission.checks.draft import Draft
 from headway_service.admission.checks.team_access import default_team

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import ParamValidationError
 
-from headway.jobpolicy.rules import tags_in
+from headway.jobpolicy.training_job import tags_in
 from headway.refusals import Cause
 from headway_service.aws.error_codes import FAILED_CALLS, Verdict, classify, code_of, describe, message_of
 from headway_service.errors import (

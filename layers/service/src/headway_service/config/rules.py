@@ -16,8 +16,9 @@ from pydantic import (
     model_validator,
 )
 
-from headway.jobpolicy import rules
-from headway.jobpolicy.rules import OnStart, Requirement
+from headway.jobpolicy import requirements, rules, training_job
+from headway.jobpolicy.requirements import Requirement
+from headway.jobpolicy.rules import OnStart
 from headway_service.config.base import ConfigModel, Name
 from headway_service.config.warm_pools import MAX_KEEP_ALIVE_S
 from headway_service.validation_messages import explained
@@ -70,7 +71,7 @@ _SecurityGroups = _Listed[Annotated[_Pattern, _like(r"sg-|\*", "a security group
 
 
 _ALLOWED = {
-    "instance_types": rules.INSTANCE_TYPE,
+    "instance_types": training_job.INSTANCE_TYPE,
     "roles": "RoleArn",
     "images": "AlgorithmSpecification.TrainingImage",
     "output_paths": "OutputDataConfig.S3OutputPath",
@@ -180,30 +181,32 @@ class Require(_Sparse):
 
     def requirements(self) -> Iterator[Requirement]:
         """The requirements as they are decided on."""
-        yield from (rules.Tagged(key, patterns) for key, patterns in _tuples(self.tags or {}).items())
+        yield from (requirements.Tagged(key, patterns) for key, patterns in _tuples(self.tags or {}).items())
         if self.forbidden_tags is not None:
-            yield rules.Untagged(tuple(self.forbidden_tags))
+            yield requirements.Untagged(tuple(self.forbidden_tags))
         if self.allowed_tags is not None:
-            yield rules.OnlyTagged(tuple(self.allowed_tags))
+            yield requirements.OnlyTagged(tuple(self.allowed_tags))
         yield from (
-            rules.Allowed(path, tuple(getattr(self, name))) for name, path in _ALLOWED.items() if getattr(self, name)
+            requirements.Allowed(path, tuple(getattr(self, name)))
+            for name, path in _ALLOWED.items()
+            if getattr(self, name)
         )
-        yield from (rules.Given(path) for name, path in _GIVEN.items() if getattr(self, name))
+        yield from (requirements.Given(path) for name, path in _GIVEN.items() if getattr(self, name))
         yield from (
-            rules.Switched(path, on=getattr(self, name))
+            requirements.Switched(path, on=getattr(self, name))
             for name, path in _SWITCHED.items()
             if getattr(self, name) is not None
         )
         if self.file_systems is not None:
-            yield rules.FileSystems(tuple(each.patterns() for each in self.file_systems))
+            yield requirements.FileSystems(tuple(each.patterns() for each in self.file_systems))
         if self.unique_checkpoints is not None:
-            yield rules.UniqueCheckpoints()
+            yield requirements.UniqueCheckpoints()
         if self.max_instances is not None:
-            yield rules.MaxInstances(self.max_instances)
+            yield requirements.MaxInstances(self.max_instances)
         if self.max_run_time_seconds is not None:
-            yield rules.MaxRunTime(self.max_run_time_seconds)
+            yield requirements.MaxRunTime(self.max_run_time_seconds)
         if self.max_keep_alive_seconds is not None:
-            yield rules.AtMost("ResourceConfig.KeepAlivePeriodInSeconds", self.max_keep_alive_seconds)
+            yield requirements.AtMost("ResourceConfig.KeepAlivePeriodInSeconds", self.max_keep_alive_seconds)
 
 
 class Rule(_Sparse):

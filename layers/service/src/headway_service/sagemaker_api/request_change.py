@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from headway.jobpolicy.rules import DEFAULT_RUN_TIME_S
+from headway.jobpolicy.training_job import DEFAULT_RUN_TIME_S
 from headway_service.errors import FieldError, InvalidRequest
 from headway_service.sagemaker_api.tags import OWN_PREFIX, PRIORITY_TAGS
 

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from headway.jobpolicy.rules import tags_in
+from headway.jobpolicy.training_job import tags_in
 from headway.pool_names import SERVERLESS, is_of_plan, plan_of, pool_of
 from headway.vectors import total
 from headway_service.sagemaker_api.tags import (

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from headway.jobpolicy.rules import DEFAULT_RUN_TIME_S
+from headway.jobpolicy.training_job import DEFAULT_RUN_TIME_S
 from headway_service.admission.checks.draft import Draft
 from headway_service.errors import FieldError
 from headway_service.sagemaker_api.training_request import is_serverless
