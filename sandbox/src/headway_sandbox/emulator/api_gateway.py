@@ -23,7 +23,6 @@ NO_VPC_ENDPOINT = "none"
 def prepare() -> None:
     """Apply the patches. Called once, after `patches.prepare`."""
     _set_source_vpce()
-    _show_vpc_endpoint()
     _import_any_methods()
     _import_resource_policies()
     _read_paths_of_method_settings()
@@ -49,27 +48,6 @@ def _set_source_vpce() -> None:
         return refused or _denied_to_root(action, headers, named["resource_arn"], context)
 
     app._enforce_data_plane = enforce
-
-
-def _show_vpc_endpoint() -> None:
-    """Let EC2 describe the sandbox's VPC endpoint, which `make deploy` checks for."""
-    ec2 = module("services.ec2")
-    original = ec2._ACTION_MAP["DescribeVpcEndpoints"]
-
-    def describe(request: Any) -> Any:
-        ec2._vpc_endpoints[VPC_ENDPOINT] = {
-            "VpcEndpointId": VPC_ENDPOINT,
-            "VpcEndpointType": "Interface",
-            "VpcId": ec2._DEFAULT_VPC_ID,
-            "ServiceName": f"com.amazonaws.{ec2.get_region()}.execute-api",
-            "State": "available",
-            "RouteTableIds": [],
-            "SubnetIds": [],
-            "OwnerId": ec2.get_account_id(),
-        }
-        return original(request)
-
-    ec2._ACTION_MAP["DescribeVpcEndpoints"] = describe
 
 
 def _denied_to_root(action: str, headers: Mapping[str, str], resource: str, context: Mapping[str, Any]) -> Any:

@@ -201,27 +201,30 @@ async def read_signed(scope: Scope, receive: Receive) -> tuple[Caller, bytes]:
     return Caller(access_key=access_key, region=region), body
 
 
-def refusal(caller: Caller, action: str, resource: str, context: Mapping[str, Any]) -> Refusal | None:
+def refusal(
+    caller: Caller, action: str, resource: str, context: Mapping[str, Any], *, service: str = "sagemaker"
+) -> Refusal | None:
     """Check the signature (once per request) and the caller's policies.
 
     Args:
         action: The IAM action.
         resource: ARN of its resource.
         context: Condition keys.
+        service: The called service, as named in signatures.
 
     Returns:
         None if the call is allowed.
     """
     evaluator = module("core.iam_evaluator")
     denied = evaluator.enforce(
-        caller.access_key, action, "sagemaker", caller.region, resource_arn=resource, service_context=dict(context)
+        caller.access_key, action, service, caller.region, resource_arn=resource, service_context=dict(context)
     )
     if denied is None:
         return None
     if isinstance(denied, evaluator.AuthError):
         # The error response of a JSON service; ministack recognizes JSON services by this header.
         headers = {"x-amz-target": "SageMaker"}
-        answer = module("app")._credential_failure("sagemaker", action, str(uuid.uuid4()), denied, headers)
+        answer = module("app")._credential_failure(service, action, str(uuid.uuid4()), denied, headers)
         return Refusal(answer=answer)
     return Refusal(principal=denied.principal_arn, explicit=denied.decision == "Deny")
 

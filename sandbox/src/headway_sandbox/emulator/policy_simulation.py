@@ -69,7 +69,9 @@ def _simulate(parameters: Mapping[str, Any]) -> Any:
             )
             found = evaluator.evaluate(asked, policies, *limits)
             missing = _missing(evaluator, asked, [policies, *limits])
-            results += _result(action, resource, _DECISIONS.get(found.decision, "implicitDeny"), missing)
+            within = [evaluator.evaluate(asked, limit).decision == "Allow" for limit in limits]
+            decision = _DECISIONS.get(found.decision, "implicitDeny")
+            results += _result(action, resource, decision, missing, within)
     inner = f"<EvaluationResults>{results}</EvaluationResults><IsTruncated>false</IsTruncated>"
     return iam._xml(200, f"{_ACTION}Response", f"<{_ACTION}Result>{inner}</{_ACTION}Result>", ns="iam")
 
@@ -93,10 +95,17 @@ def _missing(evaluator: Any, asked: Any, layers: Any) -> list[str]:
     return sorted(keys - asked.service_context.keys() - _OF_THE_ROLE)
 
 
-def _result(action: str, resource: str, decision: str, missing: list[str]) -> str:
+def _result(action: str, resource: str, decision: str, missing: list[str], within: list[bool]) -> str:
     keys = "".join(f"<member>{escape(key)}</member>" for key in missing)
+    allowed = str(all(within)).lower()
+    boundary = (
+        "<PermissionsBoundaryDecisionDetail><AllowedByPermissionsBoundary>"
+        f"{allowed}</AllowedByPermissionsBoundary></PermissionsBoundaryDecisionDetail>"
+        if within
+        else ""
+    )
     return (
         f"<member><EvalActionName>{escape(action)}</EvalActionName>"
         f"<EvalResourceName>{escape(resource)}</EvalResourceName><EvalDecision>{decision}</EvalDecision>"
-        f"<MatchedStatements/><MissingContextValues>{keys}</MissingContextValues></member>"
+        f"<MatchedStatements/><MissingContextValues>{keys}</MissingContextValues>{boundary}</member>"
     )

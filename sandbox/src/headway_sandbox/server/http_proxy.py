@@ -1,6 +1,7 @@
-"""The sandbox's HTTP server: routes SageMaker's requests to the fake SageMaker and all others to the emulator.
+"""The sandbox's HTTP server: routes SageMaker's requests to the fake SageMaker and most others to the emulator.
 
-The credential scope of its signature identifies a request to SageMaker; the protocol is AWS JSON 1.1. `/_headway/…`
+The credential scope of its signature identifies a request to SageMaker, or to Service Quotas, which shows SageMaker's
+quotas; the protocol is AWS JSON 1.1. `/_headway/…`
 (`headway_sandbox.server.admin_api`) has controls for tests and the demo. Requests have passed
 `headway_sandbox.server.front_door`, which knows their callers.
 """
@@ -24,17 +25,20 @@ from headway_sandbox.emulator.patches import AsgiApp, Caller, Receive, Scope, Se
 from headway_sandbox.errors import AwsError, JournalError
 from headway_sandbox.journal.journal import Journal
 from headway_sandbox.sagemaker.api import authorization, request_validation
+from headway_sandbox.sagemaker.capacity import service_quotas
 from headway_sandbox.sagemaker.service import FakeSageMaker
 from headway_sandbox.server import admin_api, gateway, signatures
 from headway_sandbox.server.gateway import Gateway, Refused
 from headway_sandbox.server.monitoring import Monitoring
+from headway_sandbox.server.quota_calls import respond_to_quota_call
 from headway_sandbox.server.responses import JSON, respond, respond_not_saved
 from headway_sandbox.server.saved_fleet import SavedFleet
 from headway_sandbox.server.training_logs import TrainingLogs
 from headway_sandbox.server.training_runs import TrainingRuns
 
 _log = logging.getLogger("headway.sandbox")
-_SAGEMAKER_SCOPE = re.compile(r"Credential=[^/\s]+/[^/]+/[^/]+/sagemaker/")
+_SCOPE = re.compile(r"Credential=[^/\s]+/[^/]+/[^/]+/(?P<service>[^/]+)/")
+_SAGEMAKER = "sagemaker"
 _TARGET_PREFIX = "SageMaker."
 _DETAIL_TYPE = "SageMaker Training Job State Change"
 # The longest sleep until the next due change, as a switch may have changed it.
@@ -106,8 +110,11 @@ class AwsProxy:
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         send = self._after_commit(scope, send)
-        if _is_sagemaker(scope):
+        service = _called_service(scope)
+        if service == _SAGEMAKER:
             await self._sagemaker(scope, receive, send)
+        elif service == service_quotas.SERVICE:
+            await respond_to_quota_call(self.fleet, _header(scope, b"x-amz-target"), scope, receive, send)
         elif refused := self._refused_by_gateway(scope):
             await respond(send, refused.status, refused.body, refused.headers)
         elif gateway.is_api_call(scope["path"]) and (full := self._journal.lack_of_space()):
@@ -337,8 +344,10 @@ async def _discard(_: Any) -> None:
     """Discard a response."""
 
 
-def _is_sagemaker(scope: Scope) -> bool:
-    return _SAGEMAKER_SCOPE.search(_header(scope, b"authorization")) is not None
+def _called_service(scope: Scope) -> str:
+    """Return the service that a request is signed for; empty without a signature in a header."""
+    found = _SCOPE.search(_header(scope, b"authorization"))
+    return found["service"] if found else ""
 
 
 def _headers(scope: Scope) -> dict[str, str]:

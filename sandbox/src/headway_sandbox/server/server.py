@@ -41,6 +41,7 @@ from headway_sandbox.emulator import (
     cloudwatch,
     dynamodb,
     dynamodb_state,
+    ec2,
     iam,
     lambda_runtime,
     logs,
@@ -214,6 +215,7 @@ async def _serve(
     authentication.prepare(root=key.access_key, secret=key.secret_key)
     service_state.prepare(journal)
     api_gateway.prepare()
+    ec2.prepare()
     cloudwatch.prepare(fleet.settings.clock)
     alarm_actions.prepare()
     logs.prepare()
