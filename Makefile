@@ -335,11 +335,13 @@ deploy: build ## deploy to AWS; ENV=dev or prod, GUIDED=1 asks for the account's
 	@if [[ -n "$(GUIDED)" && ! -e samconfig.local.toml ]]; then cp samconfig.toml samconfig.local.toml; fi
 	@config=samconfig.toml; if [[ -e samconfig.local.toml ]]; then config=samconfig.local.toml; fi; \
 		how=(--config-file "$(CURDIR)/$$config" --config-env $(ENV)); \
-		check=($(if $(filter no,$(CHECKS)),true,$(SAM)/python -m deploy.preflight "$$config" $(ENV))); \
+		with_client=(env PYTHONPATH=$(CLIENT_PATH) $(SAM)/python); \
+		check=($(if $(filter no,$(CHECKS)),true,"$${with_client[@]}" -m deploy.preflight "$$config" $(ENV))); \
 		$(if $(GUIDED),$(SAM)/sam deploy "$${how[@]}" --no-execute-changeset --guided;) \
 		"$${check[@]}"; \
 		$(SAM)/sam deploy "$${how[@]}"; \
-		$(SAM)/python -m deploy.stack_policy "$$config" $(ENV)
+		"$${with_client[@]}" -m deploy.stack_policy "$$config" $(ENV); \
+		$(if $(filter no,$(CHECKS)),true,"$${with_client[@]}" -m deploy.postflight "$$config" $(ENV))
 
 .PHONY: deploy-sandbox
 deploy-sandbox: .venv/.made .envs/sandbox/.made .envs/sam/.made ## run a release on this machine: deploy, update under load, roll back, delete; OLD=a commit to update from

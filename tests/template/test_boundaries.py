@@ -93,6 +93,8 @@ BREACHES = {
     ),
     "client": ("client/src/headway_client/errors.py", "headway_client.cli"),
     "board": ("client/src/headway_client/board/budget.py", "headway_client.board.poller"),
+    "the checks of an account": ("client/src/headway_client/account/seen.py", "headway_client.account.read"),
+    "what is decided of an account needs no AWS": ("client/src/headway_client/account/roles.py", "boto3"),
     "only the board in the terminal needs textual": ("client/src/headway_client/board/poller.py", "textual"),
     "executor of Covalent": ("client/src/headway_covalent/errors.py", "headway_covalent.storage"),
     "the executor of Covalent needs the client only": ("client/src/headway_covalent/errors.py", "headway_service"),

@@ -21,7 +21,7 @@ STACK = "headway"
 CONFIRM = "Deploy this changeset?"
 
 _SETTINGS = "samconfig.local.toml"
-_COPIED = ("Makefile", "samconfig.toml", "deploy")
+_COPIED = ("Makefile", "samconfig.toml", "deploy", "client/src", "layers/core/src")
 # An outer make passes its settings on to child processes.
 _OUTER_MAKE = ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES")
 
@@ -44,6 +44,7 @@ class Workspace:
         for name in _COPIED:
             source = checkout.root / name
             copy = shutil.copytree if source.is_dir() else shutil.copy2
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
             copy(source, folder / name)
         tools = folder / ".envs/sam"
         tools.mkdir(parents=True)
