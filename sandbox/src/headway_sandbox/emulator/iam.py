@@ -29,6 +29,7 @@ def prepare(report: Callable[[Call], None]) -> None:
     _set_leading_keys()
     _set_restored_table()
     _set_secure_transport()
+    _know_account_settings()
 
 
 def _report_decisions(report: Callable[[Call], None]) -> None:
@@ -65,6 +66,23 @@ def _set_secure_transport() -> None:
     app = module("app")
     original = app.pin_request_origin
     app.pin_request_origin = lambda address, _secure: original(address, True)  # noqa: FBT003  its signature
+
+
+def _know_account_settings() -> None:
+    """Decide on lambda:GetAccountSettings, which ministack has no action for.
+
+    Source: Service Authorization Reference for Lambda.
+    """
+    actions = module("core.iam_actions")
+    original = actions._lambda_action
+
+    def action(method: str, path: str) -> str | None:
+        if method == "GET" and path.rstrip("/").endswith("/account-settings"):
+            return "GetAccountSettings"
+        named: str | None = original(method, path)
+        return named
+
+    actions._lambda_action = action
 
 
 def _set_leading_keys() -> None:
