@@ -49,11 +49,6 @@ def test_the_policy_is_set_for_the_stack_that_sam_deploys(monkeypatch: pytest.Mo
     assert set_policy == {"StackName": "a", "StackPolicyBody": deployed.POLICY.read_text(encoding="utf-8")}
 
 
-@pytest.mark.parametrize(("env", "stack"), [("dev", "headway-dev"), ("prod", "headway")])
-def test_the_stack_is_the_one_that_sam_deploys(env: str, stack: str):
-    assert deployed.read_config(ROOT / "samconfig.toml", env).stack == stack
-
-
-def test_a_part_that_the_configuration_lacks_is_refused(tmp_path: Path):
-    with pytest.raises(SystemExit, match="ENV=dev or ENV=prod"):
-        deployed.read_config(ROOT / "samconfig.toml", "production")
+def test_a_part_that_the_configuration_lacks_is_refused():
+    with pytest.raises(SystemExit, match="names no stack_name for production"):
+        deployed.main([str(ROOT / "samconfig.toml"), "production"])

@@ -21,7 +21,7 @@ from tests.service.world import ACCOUNT, ADA, BOB, on, request
 from tests.template.security.test_people import calls
 
 PAGE = (ROOT / "docs/reference/access.md").read_text()
-(DOCUMENT,) = (json.loads(text) for text in blocks("docs/reference/access.md", "json"))
+(_POLICY, DOCUMENT) = (json.loads(text) for text in blocks("docs/reference/access.md", "json"))
 
 
 def caller(name: str) -> Caller:

@@ -11,6 +11,7 @@ import boto3
 import pytest
 
 from headway.errors import HeadwayError
+from headway_client.account.functions import EVENTS
 from headway_sandbox.inprocess.lambda_loader import event
 from headway_service.accounting.consumer import UsageConsumer
 from headway_service.admission.queues.recounts import QueueRecounts
@@ -55,6 +56,20 @@ def test_the_whole_life_of_a_job_passes_through_the_handlers(functions: Function
 
     functions.invoke("observe", state_change())
     assert functions.wakes() == [], "the same event again changes nothing"
+
+
+@pytest.mark.parametrize("name", EVENTS)
+def test_the_event_that_checks_a_function_changes_no_job(functions: Functions, name: str) -> None:
+    functions.invoke("api", event("api-submit"))
+    functions.invoke("schedule", event("schedule"))
+    before = functions.http("GET", "/jobs/bert-large")
+    rogues = functions.http("GET", "/rogue-jobs")
+    functions.wakes()
+    answer = functions.invoke(name.removesuffix("Function").lower(), dict(EVENTS[name]))
+    assert functions.http("GET", "/jobs/bert-large") == before
+    assert functions.http("GET", "/rogue-jobs") == rogues
+    assert functions.wakes() == (["reconcile"] if name == "ReconcileFunction" else [])
+    assert name != "ApiFunction" or answer["statusCode"] == 200
 
 
 def test_reconcile_wakes_the_scheduler_every_time(functions: Functions) -> None:

@@ -40,7 +40,7 @@ CALLS = Config(connect_timeout=5, read_timeout=30, retries={"mode": "standard", 
 """Limits of the calls that read."""
 
 INVOCATIONS = Config(connect_timeout=5, read_timeout=70, retries={"mode": "standard", "total_max_attempts": 2})
-"""Limits of invocations: no function of the queue runs for more than 60 s."""
+"""Limits of invocations: no function of the queue runs for more than 60 s (template.yaml, Timeout)."""
 
 
 class _TooManyPagesError(BotoCoreError):

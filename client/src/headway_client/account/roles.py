@@ -49,7 +49,7 @@ def trust_of(policy: Mapping[str, Any]) -> Trust:
     conditions = {key for keys in denying for key in keys}
     if all(allowing):
         conditions |= {key for keys in allowing for key in keys}
-    return Trust(granted=True, conditions=sorted(conditions))
+    return Trust(granted=True, conditions=tuple(sorted(conditions)))
 
 
 def _names_sagemaker(statement: Mapping[str, Any]) -> bool:

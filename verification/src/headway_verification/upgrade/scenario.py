@@ -213,9 +213,13 @@ class Scenario:
     def _bad_version(self, traffic: Traffic) -> None:
         self._title("A version that no function can import")
         self._workplace.install(builds.broken(self._plan.new, self._plan.folder / "broken"))
-        self._expect_success(self._workplace.deploy_without_make(), "UPDATE_COMPLETE")
+        self._expect_refusal(self._workplace.deploy(), "Roll back: `git switch")
+        status = self._stack.status()
+        if status != "UPDATE_COMPLETE":
+            raise SandboxError(f"The version that no function can import should have been deployed; it is {status}.")
         traffic.until_unanswered()
         self._say("CloudFormation reports UPDATE_COMPLETE: it does not run the functions. The API answers 502.")
+        self._say("make deploy invokes each function at its end, and fails with the error and the way back")
         down_since = time.monotonic()
         running = len(traffic.observe().running)
         self._wait_for_alarm("ApiFunctionErrors")
@@ -238,7 +242,7 @@ class Scenario:
         self._title("An update that would replace the table")
         with self._nothing_may_happen("make deploy with another TableName"):
             self._workplace.set_parameter("TableName", OTHER_TABLE)
-            self._expect_refusal(self._workplace.deploy(), f"The stack's table is {TABLE}")
+            self._expect_refusal(self._workplace.deploy(), f"the stack's table is {TABLE}")
         self._say("make deploy refuses another TableName before any change")
         if not self._plan.short:
             past = self._workplace.deploy_without_make()
@@ -276,7 +280,7 @@ class Scenario:
         self._title("A deployment while the table still exists")
         items = self._stack.items(TABLE)
         self._stack.forget()
-        self._expect_refusal(self._workplace.deploy(), f"The table {TABLE} already exists and has items")
+        self._expect_refusal(self._workplace.deploy(), f"the table {TABLE}: it already exists and has items")
         self._say("make deploy refuses before any change: the table already exists")
         again = self._workplace.deploy_without_make()
         self._expect(

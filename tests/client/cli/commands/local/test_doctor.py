@@ -15,10 +15,12 @@ from botocore.credentials import RefreshableCredentials
 from botocore.exceptions import BotoCoreError
 
 from headway_client import __version__
+from headway_client.cli import account_diagnostics
 from headway_client.config import profile
 from headway_client.errors import ClientError
 from headway_client.http.api import HeadwayApi
-from tests.client.command_line import Run
+from tests.client.account.fake_account import TRAINING, FakeAccount
+from tests.client.command_line import ROOT, Run
 from tests.client.fakes.server import ContractServer, Fault
 
 
@@ -257,3 +259,82 @@ def test_an_old_server_is_reported_in_place_of_its_version(run: Run, server: Con
     server.queue.server_version = None
 
     assert run("version")[0] == 10
+
+
+# -------------------------------------------------------------------------------------------------------------- account
+
+
+@pytest.fixture
+def account(monkeypatch: pytest.MonkeyPatch) -> FakeAccount:
+    fake = FakeAccount()
+    monkeypatch.setattr(account_diagnostics, "make_clients", lambda **_: fake.client)
+    monkeypatch.setattr(account_diagnostics, "clients_of", lambda _: fake.client)
+    return fake
+
+
+def test_an_account_without_problems_has_exit_code_0(run: Run, account: FakeAccount):
+    code, out, err = run("doctor", "--account")
+
+    assert (code, err) == (0, "")
+    assert out.startswith(
+        "ok       account     account 123456789012: arn:aws:iam::123456789012:user/ada in eu-west-1\n"
+        "ok       stack       the stack headway: UPDATE_COMPLETE\n"
+    )
+    assert "invocation" not in out
+
+
+def test_a_problem_of_the_account_has_exit_code_3_and_its_remedy_below(run: Run, account: FakeAccount):
+    account.quotas[TRAINING] = 1
+    code, out, _ = run("doctor", "--account", "--invoke")
+
+    assert code == 3
+    lines = out.splitlines()
+    at = next(number for number, line in enumerate(lines) if line.startswith("problem  quota"))
+    assert f'the quota "{TRAINING}": 1; the pool ml.p5.48xlarge has 2 instances' in lines[at]
+    assert lines[at + 1].strip().startswith("Ask for at least 2")
+    assert out.count("invocation") == 7
+
+
+def test_findings_on_an_account_are_documents_like_all_others(run: Run, account: FakeAccount):
+    found = json.loads(run("doctor", "--account", "-o", "json")[1])["findings"]
+
+    assert found[1] == {
+        "check": "stack", "result": "ok", "message": "the stack headway: UPDATE_COMPLETE", "remedy": None,
+    }  # fmt: skip
+
+
+def test_a_deployment_that_is_to_be_made_is_examined_with_the_template_beside_its_configuration(
+    run: Run, account: FakeAccount
+):
+    Path("samconfig.toml").write_text(
+        '[prod.global.parameters]\nstack_name = "q"\n'
+        '[prod.deploy.parameters]\nparameter_overrides = ["PoolSize=9", "PoolInstanceTyp=x"]\n'
+    )
+    Path("template.yaml").write_text((ROOT / "template.yaml").read_text())
+    code, found = findings(run, "--account", "--samconfig", "samconfig.toml", "--env", "prod")
+
+    assert code == 3
+    assert found["parameters"]["message"] == "the parameter PoolInstanceTyp: the template has none of that name"
+    assert found["stack"]["message"] == "the stack q: UPDATE_COMPLETE"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--invoke"], "--stack, --samconfig, --env, --template and --invoke need --account."),
+        (["--account", "--env", "prod"], "--env and --template need --samconfig."),
+        (["--account", "--samconfig", "none.toml"], "none.toml can't be read (No such file or directory)."),
+    ],
+)
+def test_options_that_do_not_fit_are_refused(run: Run, account: FakeAccount, arguments: list[str], said: str):
+    code, _, err = run("doctor", *arguments)
+
+    assert code == 2
+    assert said in err
+
+
+def test_an_account_is_examined_before_any_endpoint_exists(
+    run: Run, account: FakeAccount, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.delenv("HEADWAY_ENDPOINT")
+    assert run("doctor", "--account", "--region", "eu-west-1")[0] == 0
