@@ -41,6 +41,14 @@ BREACHES = {
         "layers/core/src/headway/refusals/failed_launches.py",
         "headway.refusals.probing",
     ),
+    "the acceptance: questions, answers, verdicts": (
+        "verification/src/headway_verification/acceptance/evidence.py",
+        "headway_verification.acceptance.run",
+    ),
+    "the verdicts of the acceptance ask AWS nothing": (
+        "verification/src/headway_verification/acceptance/checks/callers.py",
+        "headway_verification.acceptance.target",
+    ),
     "the fuzz of decoders": (
         "verification/src/headway_verification/decoders/decoder.py",
         "headway_verification.decoders.table",

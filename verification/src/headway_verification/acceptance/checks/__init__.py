@@ -1,0 +1,1 @@
+"""The verdicts on what AWS answered: pure, a function for each check of `headway_verification.acceptance.catalogue`."""

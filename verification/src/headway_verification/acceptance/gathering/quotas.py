@@ -1,0 +1,60 @@
+"""The account's quotas, as Service Quotas shows them, and what SageMaker says to more."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from headway.reasons.codes import ReasonCode
+from headway_verification.acceptance.errors import NotAsked
+from headway_verification.acceptance.evidence import Answer, QuotaUse, Runs
+from headway_verification.acceptance.gathering import requests
+from headway_verification.acceptance.gathering.asking import answer_to
+from headway_verification.acceptance.target import Target
+from headway_verification.acceptance.temporary import Temporary
+
+TRAINING = " for training job usage"
+WARM = " for training warm pool usage"
+"""The ends of the quotas' names, after the instance type (AWS General Reference, "SageMaker endpoints and quotas")."""
+
+_PLAIN = re.compile(r"ml\.[cmtr]\d\w*\.\w+")
+"""Types without accelerators: the cheapest, should AWS let the request pass."""
+
+
+def all_of(target: Target) -> Mapping[str, float]:
+    """Return the quotas of SageMaker, by name."""
+    pages = target.client("service-quotas").get_paginator("list_service_quotas").paginate(ServiceCode="sagemaker")
+    return {each["QuotaName"]: each["Value"] for page in pages for each in page["Quotas"]}
+
+
+def over_quota(target: Target, temporary: Temporary, quotas: Mapping[str, float]) -> Answer:
+    """Ask for an instance of a type whose quota is 0; the request could not run either if it were accepted.
+
+    Raises:
+        NotAsked: no type without accelerators has a quota of 0.
+    """
+    without = (name for name, value in quotas.items() if name.endswith(TRAINING) and not value)
+    types = sorted(name.removesuffix(TRAINING) for name in without)
+    chosen = next((each for each in types if _PLAIN.fullmatch(each)), None)
+    if chosen is None:
+        raise NotAsked("Service Quotas shows no instance type of the families c, m, r and t with a quota of 0.")
+    request = requests.cannot_start(target, temporary, chosen)
+    client = target.client("sagemaker")
+    answer = answer_to(lambda: client.create_training_job(**request))
+    if answer.is_accepted:
+        client.stop_training_job(TrainingJobName=request["TrainingJobName"])
+    return answer
+
+
+def use(target: Target, quotas: Mapping[str, float], runs: Runs) -> QuotaUse:
+    """Return the pool's quota beside what the queue's histories say of its launches."""
+    name = f"{target.instance_type}{TRAINING}"
+    all_runs = (runs.works, runs.stopped, runs.fails)
+    reasons = [each for run in all_runs for each in run.reasons]
+    return QuotaUse(
+        name=name,
+        quota=quotas.get(name),
+        pool_size=runs.pool_size,
+        postponed=tuple(each for each in reasons if each.startswith(f"{ReasonCode.LAUNCH_POSTPONED}:")),
+        unlaunched=tuple(run.job for run in all_runs if not run.attempt),
+    )
