@@ -26,6 +26,8 @@ MUTANTS ?=
 EXAMPLE ?=
 # What pip installs as PyTorch: a CPU build, which an index for it or a file has.
 TORCH ?= torch==2.13.0+cpu
+# What `make accept` passes on, such as ACCEPT="--instance-type ml.c5.large".
+ACCEPT ?=
 # What `make test…` passes on to pytest, such as PYTEST="-k preempt -x".
 PYTEST ?=
 # How many processes run the quick tests, and how many, with a sandbox each, those on sandboxes, which often wait: three
@@ -342,6 +344,11 @@ deploy: build ## deploy to AWS; ENV=dev or prod, GUIDED=1 asks for the account's
 		$(SAM)/sam deploy "$${how[@]}"; \
 		"$${with_client[@]}" -m deploy.stack_policy "$$config" $(ENV); \
 		$(if $(filter no,$(CHECKS)),true,"$${with_client[@]}" -m deploy.postflight "$$config" $(ENV))
+
+.PHONY: accept
+accept: .venv/.made .envs/sandbox/.made .envs/sam/.made ## prove on a deployment what is assumed of AWS, with YES=1 for some cents, or on a sandbox; BUCKET=, IMAGE=, ENDPOINT=, STACK=, ACCEPT="--minutes 60"
+	$(VENV)/python -m headway_verification.acceptance $(if $(ENDPOINT),--endpoint "$(ENDPOINT)") $(if $(STACK),--stack "$(STACK)") \
+		$(if $(BUCKET),--bucket "$(BUCKET)") $(if $(IMAGE),--image "$(IMAGE)") $(if $(YES),--yes) $(ACCEPT)
 
 .PHONY: deploy-sandbox
 deploy-sandbox: .venv/.made .envs/sandbox/.made .envs/sam/.made ## run a release on this machine: deploy, update under load, roll back, delete; OLD=a commit to update from

@@ -37,7 +37,7 @@ def pool_size(target: Target) -> int:
     if not sizes.get(target.instance_type):
         raise CannotAccept(
             f"The queue has no pool of {target.instance_type} with instances; it has {', '.join(sizes) or 'none'}. Add "
-            "one with `headway config set`, or give --instance-type (INSTANCE_TYPE=)."
+            "one with `headway config set`, or give --instance-type."
         )
     return sizes[target.instance_type]
 
