@@ -26,7 +26,7 @@ MUTANTS ?=
 EXAMPLE ?=
 # What pip installs as PyTorch: a CPU build, which an index for it or a file has.
 TORCH ?= torch==2.13.0+cpu
-# What `make accept` passes on, such as ACCEPT="--instance-type ml.c5.large".
+# What `make accept` passes on, such as ACCEPT="--instance-type ml.c5.xlarge".
 ACCEPT ?=
 # What `make test…` passes on to pytest, such as PYTEST="-k preempt -x".
 PYTEST ?=

@@ -163,7 +163,7 @@ def events(*details: Any, **changes: Any) -> Events:
     return Events(**{**fields, **changes})
 
 
-QUOTA = answer(service_facts.quota_exceeded(limit="ml.c5.large for training job usage", size=0, in_use=0, wanted=1))
+QUOTA = answer(service_facts.quota_exceeded(limit="ml.c5.xlarge for training job usage", size=0, in_use=0, wanted=1))
 
 
 def evidence(**changes: Any) -> Evidence:

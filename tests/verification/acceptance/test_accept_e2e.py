@@ -18,8 +18,6 @@ from headway_verification.acceptance.verdict import Verdict
 UNSHOWN = {"metric-delay", "cold-starts", "functions-are-invoked", "own-key"}
 """What a sandbox cannot show, and the key that its stack does not have."""
 
-NEEDS_QUOTAS = {"over-quota", "quota-after-stop", "warm-pool-release"}
-
 pytestmark = pytest.mark.e2e
 
 
@@ -47,7 +45,7 @@ def test_no_assumption_is_false_in_the_sandbox_and_all_are_examined(report: Repo
     assert list(findings) == [check.name for check in CHECKS]
     assert [str(each) for each in findings.values() if each.verdict is Verdict.FALSE] == []
     unchecked = {name for name, each in findings.items() if each.verdict is Verdict.UNCHECKED}
-    assert unchecked - NEEDS_QUOTAS == UNSHOWN, {name: findings[name].answer for name in unchecked}
+    assert unchecked == UNSHOWN, {name: findings[name].answer for name in unchecked}
 
 
 def test_the_report_says_that_it_is_of_a_sandbox_and_why_checks_were_left_out(report: Report, tmp_path: Path) -> None:

@@ -234,4 +234,4 @@ def test_all_evidence_is_judged() -> None:
     """Evidence that no check reads is gathered for nothing."""
     for part in vars(evidence()):
         without = evidence(**{part: Missing(why="it is hidden")})
-        assert any(check.run(without).answer == "it is hidden" for check in CHECKS), part
+        assert any(isinstance(check.evidence(without), Missing) for check in CHECKS), part

@@ -27,6 +27,9 @@ SPEED = 20.0
 DURATIONS = Durations(provisioning_s=120, download_s=20, upload_s=20, release_s=60)
 """Of the sandbox's training jobs: long enough to be seen by calls a third of a second apart."""
 
+NO_QUOTA = "ml.c5.xlarge"
+"""A type that the sandbox's account may not use."""
+
 _USER = "headway-accept"
 _ALL = {"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": "*", "Resource": "*"}]}
 
@@ -172,7 +175,7 @@ def _configured(options: Options) -> Connection | None:
 def _own_sandbox(options: Options) -> Iterator[Target]:
     parameters = {"PoolInstanceType": options.instance_type, "PoolSize": "1"}
     with Sandbox(speed=SPEED, durations=DURATIONS, parameters=parameters) as sandbox:
-        sandbox.set_faults(quotas={options.instance_type: 1})
+        sandbox.set_faults(quotas={options.instance_type: 1, NO_QUOTA: 0}, warm_pool_quotas={options.instance_type: 1})
         # As on AWS, root cannot assume a role.
         key, secret = sandbox.make_user(_USER, _ALL)
         connection = Connection(

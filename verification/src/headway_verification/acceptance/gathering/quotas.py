@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from headway.instances.specs import spec_of
 from headway.reasons.codes import ReasonCode
 from headway_verification.acceptance.errors import NotAsked
 from headway_verification.acceptance.evidence import Answer, QuotaUse, Runs
@@ -18,7 +19,7 @@ WARM = " for training warm pool usage"
 """The ends of the quotas' names, after the instance type (AWS General Reference, "SageMaker endpoints and quotas")."""
 
 _PLAIN = re.compile(r"ml\.[cmtr]\d\w*\.\w+")
-"""Types without accelerators: the cheapest, should AWS let the request pass."""
+"""Types without accelerators. Of these the smallest is taken, should AWS let the request pass."""
 
 
 def all_of(target: Target) -> Mapping[str, float]:
@@ -33,12 +34,13 @@ def over_quota(target: Target, temporary: Temporary, quotas: Mapping[str, float]
     Raises:
         NotAsked: no type without accelerators has a quota of 0.
     """
-    without = (name for name, value in quotas.items() if name.endswith(TRAINING) and not value)
-    types = sorted(name.removesuffix(TRAINING) for name in without)
-    chosen = next((each for each in types if _PLAIN.fullmatch(each)), None)
+    without = (name.removesuffix(TRAINING) for name, value in quotas.items() if name.endswith(TRAINING) and not value)
+    # Service Quotas lists types, too, that CreateTrainingJob does not know.
+    known = [spec for each in without if _PLAIN.fullmatch(each) and (spec := spec_of(each)) is not None]
+    chosen = min(known, key=lambda spec: (spec.vcpus, spec.name), default=None)
     if chosen is None:
         raise NotAsked("Service Quotas shows no instance type of the families c, m, r and t with a quota of 0.")
-    request = requests.cannot_start(target, temporary, chosen)
+    request = requests.cannot_start(target, temporary, chosen.name)
     client = target.client("sagemaker")
     answer = answer_to(lambda: client.create_training_job(**request))
     if answer.is_accepted:
