@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterator
-from contextlib import suppress
-from itertools import dropwhile, takewhile
 from pathlib import Path
 
 import click
@@ -14,31 +11,14 @@ import pytest
 
 from headway_client.cli.app import cli
 from headway_service.sagemaker_api.names import attempt_name
-
-ROOT = Path(__file__).parents[2]
-FOLDERS = ("docs", "examples", "bench")
-PAGES = sorted(
-    [
-        ROOT / "README.md",
-        ROOT / "CONTRIBUTING.md",
-        *(page for folder in FOLDERS for page in (ROOT / folder).rglob("*.md")),
-    ]
-)
+from tests.docs.shell_commands import PAGES, ROOT, commands_of, spans
 
 SOURCES = ("client/src", "layers", "sandbox/src", "functions", "deploy")
 
-FENCED = re.compile(r"^(?P<fence>`{3,})(?P<language>\w*)\n(?P<code>.*?)^(?P=fence)$", re.MULTILINE | re.DOTALL)
-INLINE = re.compile(r"`([^`]+)`")
-SHELLS = ("console", "bash", "sh")
 PROGRAM = re.compile(r"(?:[A-Z_]+=\S+ )*(?:\S*/)?headway (.+)", re.DOTALL)
 """The program with variables before it, and its arguments."""
 
 NOT_ARGUMENTS = re.compile(r"\.\.\.|…|[<>|].*")
-COMMAND_ENDS = {"|", "||", "&&", ";", "&"}
-REDIRECTION = re.compile(r"\d?[<>]")
-ASSIGNMENT = re.compile(r"[A-Za-z_]+=")
-RUNNERS = {"xargs", "time"}
-"""Commands whose arguments are a command."""
 
 
 def usage_error(arguments: list[str], *, placeholders: bool = True) -> str | None:
@@ -80,60 +60,12 @@ def usage_error(arguments: list[str], *, placeholders: bool = True) -> str | Non
 
 def mentioned_in(text: str) -> list[str]:
     """Return the commands that a page mentions within its text, which may be wrapped."""
-    spans = [" ".join(span.split()) for span in INLINE.findall(FENCED.sub("", text))]
-    return [found[1] for span in spans if (found := PROGRAM.fullmatch(span)) is not None]
+    return [found[1] for _, span in spans(text) if (found := PROGRAM.fullmatch(span)) is not None]
 
 
 def run_in(text: str) -> list[list[str]]:
     """Return the arguments of each command of a page's blocks of shell commands."""
-    return [
-        arguments
-        for block in FENCED.finditer(text)
-        if block["language"] in SHELLS
-        for line in _lines(block["code"], prompted=block["language"] == "console")
-        for arguments in _commands(line)
-    ]
-
-
-def _lines(code: str, *, prompted: bool) -> Iterator[str]:
-    """The command lines of a block; in a console with prompts, all else is output."""
-    lines = code.replace("\\\n", " ").splitlines()
-    prompts = [line.removeprefix("$ ") for line in lines if line.startswith("$ ")]
-    begun: list[str] = []
-    for line in prompts if prompted and prompts else lines:
-        begun.append(line)
-        # A quoted text may go on in the next line.
-        with suppress(ValueError):
-            _words("\n".join(begun))
-            yield "\n".join(begun)
-            begun = []
-    assert begun == [], "a quotation is not closed"
-
-
-def _commands(line: str) -> Iterator[list[str]]:
-    """The arguments of each call of the program in a command line, those in a substitution included."""
-    for inner in re.findall(r"\$\(([^()]*)\)", line):
-        yield from _commands(inner)
-    words: list[str] = []
-    for word in [*_words(re.sub(r"\$\([^()]*\)", "X", line)), ";"]:
-        if word not in COMMAND_ENDS:
-            words.append(word)
-            continue
-        yield from _arguments(words)
-        words = []
-
-
-def _words(line: str) -> list[str]:
-    lexer = shlex.shlex(line, posix=True, punctuation_chars="|&;")
-    lexer.whitespace_split = True
-    return list(lexer)
-
-
-def _arguments(words: list[str]) -> Iterator[list[str]]:
-    """The arguments of the program if a command is a call of it; what redirects is none of them."""
-    called = [*dropwhile(lambda word: ASSIGNMENT.match(word) or word in RUNNERS, words)]
-    if called and Path(called[0]).name == "headway":
-        yield [*takewhile(lambda word: not REDIRECTION.match(word), called[1:])]
+    return [list(typed.words[1:]) for typed in commands_of(text) if typed.shown and typed.program == "headway"]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
