@@ -82,6 +82,15 @@ def test_the_layer_keeps_the_model_of_every_aws_service_that_the_functions_call(
     assert called <= set(kept.group(1).split())
 
 
+@pytest.mark.parametrize("python", ["/nowhere/python3", "/bin/false"])
+def test_a_build_without_pip_says_what_to_set(root, tmp_path, python):
+    words = ["make", "--makefile", str(root / "layers/dependencies/Makefile"), "build-DependenciesLayer"]
+    environment = {"PATH": "/usr/bin:/bin", "ARTIFACTS_DIR": str(tmp_path), "HEADWAY_LAYER_PYTHON": python}
+    done = subprocess.run(words, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode != 0
+    assert f"{python} is missing or has no pip: set HEADWAY_LAYER_PYTHON to a Python with pip" in done.stderr
+
+
 def test_the_emulator_is_pinned_to_the_version_whose_private_function_the_sandbox_calls(root):
     assert pins(root, "requirements/sandbox.txt")["ministack"] == "1.5.33"
     assert '"ministack==1.5.33"' in read(root, "pyproject.toml")
