@@ -38,7 +38,14 @@ from headway_sandbox.errors import (
 )
 from headway_sandbox.journal import journal
 from headway_sandbox.local import aws_account as account
-from headway_sandbox.local import deployment, direct_deployment, sagemaker_config, state_folder, training_options
+from headway_sandbox.local import (
+    deployment,
+    direct_deployment,
+    sagemaker_config,
+    sam_local,
+    state_folder,
+    training_options,
+)
 from headway_sandbox.local.checkout import Checkout
 from headway_sandbox.local.deferred_signals import deferred_signals
 from headway_sandbox.local.installed_package import InstalledPackage
@@ -206,7 +213,7 @@ def start(settings: Settings) -> SandboxInfo:
         else:
             _check_running(info, settings)
         if settings.deploys:
-            info = _deploy(info, settings)
+            info = _for_sam_local(_deploy(info, settings), settings.state_dir)
         _write(settings.state_dir, info)
     return info
 
@@ -380,6 +387,16 @@ def _deploy(info: SandboxInfo, settings: Settings) -> SandboxInfo:
     if not endpoint:
         raise SandboxError(f"The stack {info.stack} was deployed but has no REST API.")
     return replace(info, endpoint=endpoint)
+
+
+def _for_sam_local(info: SandboxInfo, state_dir: Path) -> SandboxInfo:
+    sam_local.write(info, state_dir)
+    folder = state_dir.resolve()
+    return replace(
+        info,
+        function_variables=str(folder / sam_local.VARIABLES_FILE),
+        container_variables=str(folder / sam_local.CONTAINER_FILE),
+    )
 
 
 def stop(state_dir: Path, *, keeps_state: bool = True) -> bool:

@@ -34,6 +34,11 @@ class SandboxInfo:
     sagemaker_config: str = ""
     """Path of the settings of the SageMaker SDKs (`headway_sandbox.local.sagemaker_config`); a sandbox that an earlier
     version started has none."""
+    function_variables: str = ""
+    """Path of the functions' variables for `sam local invoke` (`headway_sandbox.local.sam_local`); empty if nothing is
+    deployed."""
+    container_variables: str = ""
+    """Path of the variables of its containers, likewise."""
 
     @property
     def administrator(self) -> Administrator:

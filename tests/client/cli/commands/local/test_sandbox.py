@@ -208,6 +208,11 @@ def test_the_status_of_the_sandbox_is_printed_and_in_the_exit_code(run: Run, fak
     )
 
 
+def test_the_status_names_the_files_for_sam_local(run: Run, fake: FakeSandbox):
+    fake.info = replace(sandbox_info(), function_variables="/s/functions.json", container_variables="/s/container.json")
+    assert "For `sam local invoke`: /s/functions.json and /s/container.json." in run("sandbox", "status")[1]
+
+
 def test_the_question_of_a_reset_names_what_it_removes(run: Run, fake: FakeSandbox, monkeypatch: pytest.MonkeyPatch):
     asked: list[str] = []
     monkeypatch.setattr(sandbox, "confirm", lambda _, question, **__: asked.append(question))

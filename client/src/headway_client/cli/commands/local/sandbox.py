@@ -183,6 +183,8 @@ def status(common: CommonOptions) -> int:
         print("No sandbox runs here. Start one with `headway sandbox up`.")
     elif info.endpoint:
         print(f"The sandbox runs at {info.endpoint} (process {info.pid}, {info.speed:g} times real speed).")
+        if info.function_variables:
+            print(f"For `sam local invoke`: {info.function_variables} and {info.container_variables}.")
     else:
         print(
             f"The sandbox runs (process {info.pid}), but the queue is not deployed to it. Deploy it with "
