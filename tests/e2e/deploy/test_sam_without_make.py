@@ -31,7 +31,8 @@ STACK, TABLE = "headway", "sagemaker-queue"
 """What samconfig.toml calls the stack and the table of prod; the environment `default` has the same."""
 
 SETTINGS = "samconfig.local.toml"
-LIVE = {
+BUILT_FOR_LAMBDA = ".aws-sam/lambda"
+LIVE: dict[str, dict[str, Any]] = {
     "pools": {P5: {"size": 3}, "ml.g5.xlarge": {"size": 8}},
     "teams": {"research": {"guaranteed": {P5: 1}}},
 }
@@ -138,13 +139,12 @@ def built_for_lambda(terminal: Terminal) -> str:
     """A build as the page has it, without any variable, in another folder than the one for the sandbox."""
     assert not any(name.startswith("HEADWAY_") for name in terminal.environment)
     (command,) = [each for each in commands("Update") if each.startswith("sam build")]
-    terminal.type(f"{command} --build-dir lambda")
-    return "lambda"
+    terminal.type(f"{command} --build-dir {BUILT_FOR_LAMBDA}")
+    return BUILT_FOR_LAMBDA
 
 
 @pytest.fixture
-def cli(sandbox: Sandbox, deployed: Terminal, tmp_path: Path) -> Iterator[CommandLine]:
-    assert deployed
+def cli(sandbox: Sandbox, tmp_path: Path) -> Iterator[CommandLine]:
     with closing(CommandLine(sandbox, tmp_path)) as command_line:
         yield command_line
 
@@ -175,20 +175,12 @@ def steps(when: str) -> list[str]:
 def test_a_plain_build_needs_no_variable_and_the_steps_that_make_adds_accept_it(
     with_tools: Terminal, built_for_lambda: str
 ) -> None:
-    said = [with_tools.type(each.replace(".aws-sam/build", built_for_lambda)).text for each in steps("after `sam build`")]
+    said = [
+        with_tools.type(each.replace(".aws-sam/build", built_for_lambda)).text for each in steps("after `sam build`")
+    ]
     assert len(said) == 3
     assert "nothing but what is pinned" in said[0]
     assert list((with_tools.folder / built_for_lambda).glob("*.zip"))
-
-
-def test_the_checks_the_guard_and_the_policy_of_the_stack_run_without_make(
-    sandbox: Sandbox, deployed: Terminal, with_tools: Terminal
-) -> None:
-    assert deployed.folder == with_tools.folder
-    for command in [*steps("before `sam deploy`"), *steps("after `sam deploy`")]:
-        with_tools.type(command)
-    policy = sandbox.client("cloudformation").get_stack_policy(StackName=STACK)["StackPolicyBody"]
-    assert json.loads(policy) == json.loads((ROOT / "deploy/stack-policy.json").read_text(encoding="utf-8"))
 
 
 def test_the_answers_are_in_a_file_that_git_ignores(deployed: Terminal, answers: dict[str, str]) -> None:
@@ -213,13 +205,15 @@ def test_another_pool_size_and_other_tags_leave_the_live_configuration_as_it_is(
 ) -> None:
     cli("config", "set", cli.write("live.json", LIVE), "--force")
     before = cli("config", "show", "--output", "json").document
-    assert before["pools"].keys() == LIVE["pools"].keys()
+    assert cli("config", "show").document["pools"].keys() == LIVE["pools"].keys()
     deployed.replace_in_settings('PoolSize=\\"2\\"', 'PoolSize=\\"5\\"')
     deployed.replace_in_settings('"environment=prod"]', '"environment=prod", "owner=platform"]')
     for command in commands("Change a parameter"):
         deployed.type(command, {"Deploy this changeset?": "y"})
     assert parameters(sandbox)["PoolSize"] == "5"
     assert "owner=platform" in tags(sandbox)
+    # A running function remembers the configuration for a while; a new process reads what is stored.
+    sandbox.kill_functions()
     assert cli("config", "show", "--output", "json").document == before
 
 
@@ -265,6 +259,16 @@ def test_sam_refuses_settings_that_do_not_exist(deployed: Terminal) -> None:
     command = commands("The first deployment")[-1].replace(SETTINGS, "samconfig.missing.toml")
     with pytest.raises(AssertionError, match="does not exist or could not be read"):
         deployed.type(command)
+
+
+def test_the_checks_the_guard_and_the_policy_of_the_stack_run_without_make(
+    sandbox: Sandbox, deployed: Terminal, with_tools: Terminal
+) -> None:
+    assert deployed.folder == with_tools.folder
+    for command in [*steps("before `sam deploy`"), *steps("after `sam deploy`")]:
+        with_tools.type(command)
+    policy = sandbox.client("cloudformation").get_stack_policy(StackName=STACK)["StackPolicyBody"]
+    assert json.loads(policy) == json.loads((ROOT / "deploy/stack-policy.json").read_text(encoding="utf-8"))
 
 
 def test_the_deletion_keeps_the_table(sandbox: Sandbox, deployed: Terminal) -> None:
