@@ -119,7 +119,8 @@ def test_the_policies_allow_calls_of_this_stage_of_this_api_and_nothing_else(pol
 def test_the_policies_have_no_names_and_no_attachments(of_type):
     # A name would require CAPABILITY_NAMED_IAM, and prevent a second stack.
     for properties in of_type("AWS::IAM::ManagedPolicy").values():
-        assert properties.keys() == {"Description", "PolicyDocument"}
+        assert properties.keys() == {"Description", "Path", "PolicyDocument"}
+        assert properties["Path"] == {"Ref": "RolePath"}
 
 
 def test_the_outputs_name_the_policies(template, of_type):

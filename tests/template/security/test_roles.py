@@ -10,6 +10,7 @@ import pytest
 from headway_service.store.marks import Marks
 from headway_service.store.records.feed import FEED
 from headway_service.testing.memory_table import MemoryTable
+from tests.template.conditions import holding, resolved
 
 CHANGES = {f"dynamodb:{action}" for action in ("DeleteItem", "GetItem", "PutItem", "UpdateItem")}
 QUERIES = {"dynamodb:Query"}
@@ -126,6 +127,24 @@ def test_these_are_all_roles_and_none_has_full_access(of_type):
     assert set(roles) == {*ACTIONS, "ApiLoggingRole"}
     assert "FullAccess" not in json.dumps(roles)
     assert not [a for r in ACTIONS for s in statements(roles[r]) for a in actions(s) if "*" in a]
+
+
+def test_every_role_is_below_the_given_path_and_within_the_given_boundary(of_type, template):
+    boundary = {"Ref": "PermissionsBoundaryArn"}
+    given = holding(template, {"PermissionsBoundaryArn": "arn:aws:iam::123456789012:policy/boundary"})
+    for name, role in of_type("AWS::IAM::Role").items():
+        assert role["Path"] == {"Ref": "RolePath"}, name
+        assert resolved(role, *given)["PermissionsBoundary"] == boundary, name
+        assert "PermissionsBoundary" not in resolved(role, *holding(template, {})), name
+    assert template["Parameters"]["RolePath"]["Default"] == "/"
+
+
+def test_the_docs_list_the_services_that_a_boundary_has_to_allow(of_type, template, root):
+    roles = [role for role in of_type("AWS::IAM::Role").values() if "Policies" in role]
+    granted = [s for role in roles for s in resolved(all_statements(role), *template["Conditions"])]
+    services = sorted({action.split(":")[0] for s in granted if s["Effect"] == "Allow" for action in actions(s)})
+    page = (root / "docs" / "reference" / "security.md").read_text(encoding="utf-8")
+    assert f"actions of {', '.join(f'`{name}`' for name in services)};" in page
 
 
 @pytest.mark.parametrize("name", ACTIONS)

@@ -7,6 +7,7 @@ release depends on:
 - An API keeps its id, and so its address, when its paths change.
 - Creating a table with the name of an existing one fails; ministack replaces it by an empty table.
 - An update that the stack policy denies fails and is rolled back. Not covered: policies that deny Update:Delete.
+- A role gets its permissions boundary.
 
 Written for the ministack version in `patches.VERSION`.
 """
@@ -33,6 +34,7 @@ def prepare() -> None:
     _keep_api_ids()
     _refuse_existing_tables()
     _enforce_stack_policies()
+    _set_permissions_boundaries()
 
 
 def _update_functions_on_threads() -> None:
@@ -102,3 +104,32 @@ def _enforce_stack_policies() -> None:
         return original(kind, physical_id, old, new, stack_name, logical_id, *rest)
 
     stacks._update_resource = update
+
+
+def _set_permissions_boundaries() -> None:
+    """Give a stack's roles their permissions boundary, which ministack's IAM enforces and its CloudFormation ignores.
+
+    Source: IAM API reference, CreateRole: the policy of the boundary has to exist.
+    """
+    provisioners, iam = module("services.cloudformation.provisioners"), module("services.iam")
+    handlers = provisioners._RESOURCE_HANDLERS["AWS::IAM::Role"]
+    create, update = handlers["create"], handlers["update"]
+
+    def bounded(made: Any, properties: Any) -> Any:
+        iam._roles[made[0]]["PermissionsBoundary"] = properties.get("PermissionsBoundary", "")
+        return made
+
+    def check(properties: Any) -> None:
+        boundary = properties.get("PermissionsBoundary")
+        if boundary and iam._boundary_policy_error(boundary):
+            raise ValueError(f"Scope ARN: {boundary} does not exist or is not attachable.")
+
+    def create_bounded(logical_id: str, properties: Any, stack_name: str) -> Any:
+        check(properties)
+        return bounded(create(logical_id, properties, stack_name), properties)
+
+    def update_bounded(physical_id: str, old: Any, new: Any, *rest: Any) -> Any:
+        check(new)
+        return bounded(update(physical_id, old, new, *rest), new)
+
+    handlers["create"], handlers["update"] = create_bounded, update_bounded
