@@ -109,6 +109,21 @@ def test_the_private_api_is_reached_through_its_vpc_endpoint_only(sb, reader, wh
     assert call(sb, "GET", "/jobs", keys=keys)[0] == 200, "through the sandbox's own endpoint"
 
 
+def test_the_api_calls_its_function_only_with_a_permission(sb, reader):
+    functions, formation = sb.client("lambda"), sb.client("cloudformation")
+    named = {"StackName": sb.info.stack, "LogicalResourceId": "ApiFunction"}
+    name = formation.describe_stack_resource(**named)["StackResourceDetail"]["PhysicalResourceId"]
+    (given,) = json.loads(functions.get_policy(FunctionName=name)["Policy"])["Statement"]
+    functions.remove_permission(FunctionName=name, StatementId=given["Sid"])
+    assert call(sb, "GET", "/jobs", keys=reader) == (500, {"message": "Internal server error"})
+    source = given["Condition"]["ArnLike"]["AWS:SourceArn"]
+    again = {"FunctionName": name, "Action": "lambda:InvokeFunction", "Principal": "apigateway.amazonaws.com"}
+    functions.add_permission(**again, StatementId="other", SourceArn=source.replace("/v1/", "/v2/"))
+    assert call(sb, "GET", "/jobs", keys=reader)[0] == 500, "for another stage"
+    functions.add_permission(**again, StatementId="again", SourceArn=source)
+    assert call(sb, "GET", "/jobs", keys=reader)[0] == 200
+
+
 def test_credentials_of_another_region_are_refused_by_the_api(sb, reader):
     status, document = call(sb, "GET", "/jobs", keys=reader, region="us-east-1")
     assert (status, document) == (403, {"message": "Credential should be scoped to a valid region. "})

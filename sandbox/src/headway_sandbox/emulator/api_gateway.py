@@ -26,6 +26,7 @@ def prepare() -> None:
     _import_any_methods()
     _import_resource_policies()
     _read_paths_of_method_settings()
+    _require_permission_on_function()
 
 
 def _set_source_vpce() -> None:
@@ -121,3 +122,37 @@ def _read_paths_of_method_settings() -> None:
         return {"/" + key.replace("~1", "/").lstrip("/") if "~1" in key else key: settings[key] for key in settings}
 
     provisioners._apigw_method_settings = method_settings
+
+
+def _require_permission_on_function() -> None:
+    """Call a function only if its policy lets the API, as on AWS: status 500 otherwise. ministack asks no policy.
+
+    Source: Lambda developer guide, "Invoking a Lambda function using an Amazon API Gateway endpoint", permissions.
+    """
+    gateway, functions = module("services.apigateway_v1"), module("services.lambda_svc")
+    evaluator = module("core.iam_evaluator")
+    original = gateway._invoke_lambda_proxy_v1
+
+    async def invoke(
+        integration: Any, api_id: str, stage: str, settings: Any, resource: Any, path: str, method: str, *rest: Any,
+        **named: Any,
+    ) -> Any:  # fmt: skip
+        account, region = named["owner_account_id"], named["owner_region"]
+        called = gateway._extract_lambda_ref_from_integration_uri(integration.get("uri", ""))
+        function, _, _ = functions._get_func_record_for_ref_in_scope(called, account_id=account, region=region)
+        source = module("core.arn").execute_api_arn(region, account, api_id, stage, method, path)
+        asked = evaluator.EvalContext(
+            principal_arn="*",
+            principal_type="Service",
+            principal_account="",
+            action="lambda:InvokeFunction",
+            resource_arn=called,
+            region=region,
+            service_context={"aws:sourcearn": source, "aws:sourceaccount": account},
+        )
+        policy = (function or {}).get("policy")
+        if evaluator.evaluate_resource_policy(policy, asked, service="apigateway.amazonaws.com").decision != "Allow":
+            return gateway._gw_error("API_CONFIGURATION_ERROR", "Internal server error")
+        return await original(integration, api_id, stage, settings, resource, path, method, *rest, **named)
+
+    gateway._invoke_lambda_proxy_v1 = invoke
