@@ -11,12 +11,16 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from deploy import policy_sizes
+from deploy.resolve import Place
 from headway_client.account.examine import Given, Subject, examine
+from headway_client.account.finding import Finding
 from headway_client.account.parameters import read_declared
 from headway_client.account.samconfig import read_overrides, read_target
+from headway_client.account.seen import Identity
 from headway_client.account.session import configured_connection, make_clients
 from headway_client.errors import ClientError
 
@@ -32,7 +36,18 @@ def main(argv: Sequence[str] | None = None) -> int:
     args = parser.parse_args(argv)
     try:
         target = read_target(args.config, args.env)
-        given = Given(overrides=read_overrides(args.config, args.env), declared=read_declared(args.template))
+
+        def check_policies(values: Mapping[str, str], identity: Identity) -> Iterator[Finding]:
+            place = Place(
+                stack=target.stack, partition=identity.partition, region=identity.region, account=identity.account
+            )
+            return policy_sizes.check(args.template, values, place)
+
+        given = Given(
+            overrides=read_overrides(args.config, args.env),
+            declared=read_declared(args.template),
+            check=check_policies,
+        )
         subject = Subject(stack=target.stack, given=given, connection=configured_connection())
         findings = list(examine(make_clients(region=target.region, profile=target.profile), subject))
     except ClientError as error:

@@ -80,6 +80,15 @@ def test_invalid_parameters_are_named_before_the_account_is_read(
     assert {action for action, _ in account.calls} == {"sts:GetCallerIdentity", "cloudformation:DescribeStacks"}
 
 
+def test_a_deployment_whose_policies_are_too_long_is_refused(
+    account: FakeAccount, config: Path, capsys: pytest.CaptureFixture[str]
+):
+    endpoints = [f"vpce-{number:017x}" for number in range(400)]
+    config.write_text(config.read_text().replace(PARAMETERS["VpcEndpointIds"], ",".join(endpoints)))
+    assert run(config) == 1
+    assert "Refused: the policy of Api: it would have " in capsys.readouterr().err
+
+
 def test_an_update_needs_no_value_that_the_stack_has(account: FakeAccount, config: Path):
     config.write_text('[dev.deploy.parameters]\nstack_name = "q"\n')
     account.status = "UPDATE_COMPLETE"

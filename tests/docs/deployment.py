@@ -22,8 +22,8 @@ import yaml
 from botocore import xform_name
 from botocore.session import Session
 
-from deploy import parameters
-from deploy.parameters import Declared
+from headway_client.account import parameters
+from headway_client.account.parameters import Declared
 from tests.docs.shell_commands import ROOT, Typed
 
 _SETTINGS = ("samconfig.toml", "samconfig.local.toml")
@@ -97,7 +97,7 @@ def environments() -> dict[str, dict[str, dict[str, dict[str, object]]]]:
 
 def _named(environment: str) -> tuple[str, str]:
     """The stack and the table of a part of samconfig.toml."""
-    overrides = parameters.read_overrides(ROOT / "samconfig.toml", environment)
+    overrides = samconfig.read_overrides(ROOT / "samconfig.toml", environment)
     default = str(declared("template.yaml")["TableName"]["Default"])
     return str(environments()[environment]["global"]["parameters"]["stack_name"]), overrides.get("TableName", default)
 
@@ -127,9 +127,10 @@ def parameter_problem(name: str, value: str, templates: Sequence[str]) -> str | 
         return None
     given = {name: value}
     refused = [
-        next(parameters.find_invalid(given, {**dict.fromkeys(each, ""), **given}, each), None) for each in takers
+        next(iter(parameters.check_values(given, {**dict.fromkeys(each, ""), **given}, each)), None) for each in takers
     ]
-    return None if None in refused else refused[0]
+    found = [each for each in refused if each is not None]
+    return None if len(found) < len(refused) else found[0].sentence
 
 
 def _pairs(words: Sequence[str]) -> Iterator[tuple[str, str]]:

@@ -6,7 +6,7 @@ import pytest
 
 BAD = {
     "VpcEndpointIds": ["", "vpc-0123456789abcdef0", "vpce-0123456789abcdef0, vpce-0fedcba9876543210", "*"],
-    "StageName": ["", "v1/x", "v 1"],
+    "StageName": ["", "v1/x", "v 1", "s" * 33],
     "TrainingRoleArns": ["", "*", "training", "arn:aws:iam::123456789012:role/*", "arn:aws:iam::*:role/x"],
     "PoolInstanceType": ["", "p5.48xlarge", "ml.p5", 'ml.p5.48xlarge": {'],
     "TableName": ["", "ab", "a/b/c"],
@@ -23,7 +23,7 @@ BAD = {
 }
 GOOD = {
     "VpcEndpointIds": ["vpce-0123456789abcdef0", "vpce-01234567", "vpce-0123456789abcdef0,vpce-0fedcba9876543210"],
-    "StageName": ["v1", "prod_2"],
+    "StageName": ["v1", "prod_2", "s" * 32],
     "TrainingRoleArns": ["arn:aws:iam::123456789012:role/training", "arn:aws-cn:iam::123456789012:role/a/b@c"],
     "PoolInstanceType": ["ml.p5.48xlarge", "ml.trn1n.32xlarge", "ml.p6-b200.48xlarge", "ml.m5.large"],
     "TableName": ["sagemaker-queue", "a.b_c"],
@@ -37,7 +37,11 @@ GOOD = {
     "FunctionSubnetIds": ["", "subnet-0123456789abcdef0"],
     "FunctionSecurityGroupIds": ["", "sg-0123456789abcdef0"],
     "RolePath": ["/", "/teams/ml/", f"/{'a' * 126}/"],
-    "PermissionsBoundaryArn": ["", "arn:aws:iam::123456789012:policy/a/b", "arn:aws-cn:iam::aws:policy/PowerUserAccess"],
+    "PermissionsBoundaryArn": [
+        "",
+        "arn:aws:iam::123456789012:policy/a/b",
+        "arn:aws-cn:iam::aws:policy/PowerUserAccess",
+    ],
     "ReuseBucketArns": ["", "arn:aws:s3:::research", "arn:aws-us-gov:s3:::my.bucket-1"],
     "CheckpointBucketArns": ["", "arn:aws:s3:::research", "arn:aws-us-gov:s3:::my.bucket-1"],
     "AlarmTopicArn": ["", "arn:aws:sns:eu-central-1:123456789012:alarms"],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -16,7 +17,7 @@ STACK = Stack(status="CREATE_COMPLETE", outputs={"ApiId": "abc123"})
 HOST = "execute-api.eu-west-1.amazonaws.com"
 
 
-def connection(endpoint: str, **more: str) -> Connection:
+def connection(endpoint: str, **more: Any) -> Connection:
     return replace(Connection(endpoint=endpoint, region=REGION), **more)
 
 

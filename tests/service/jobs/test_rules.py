@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from typing import Any
 
@@ -11,7 +10,6 @@ import pytest
 from headway_sandbox.sagemaker.request_builder import G5
 from headway_service.admission.submission import Submission
 from headway_service.errors import RuleViolation
-from headway_service.pools.apply_config import apply_configuration
 from headway_service.sagemaker_api.request_change import RequestChange
 from tests.service.jobs.test_submit_batch import submit
 from tests.service.tracking.test_rogue_jobs import create, reason
@@ -73,8 +71,7 @@ broken = pytest.mark.parametrize(
 
 def ruled(world: World, require: dict[str, Any], **parts: Any) -> None:
     document = {"pools": {P5: {"size": 2}, G5: {"size": 2}}, "rules": {"strict": {"require": require, **parts}}}
-    world.configuration.write(json.dumps(document))
-    apply_configuration(world.table, world.configuration, world.clocks)
+    world.configuration.write(document)
 
 
 def one(world: World, asked: dict[str, Any]) -> object:

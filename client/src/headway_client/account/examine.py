@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from headway_client.account import functions, network, parameters, quotas, read, roles, stack
@@ -19,10 +19,17 @@ SCHEDULER_ROLE = "ScheduleFunctionRole"
 
 @dataclass(frozen=True, kw_only=True)
 class Given:
-    """A deployment that is to be made: the parameters that sam is given, and those that the template declares."""
+    """A deployment that is to be made.
+
+    Attributes:
+        overrides: the parameters that sam is given.
+        declared: those that the template declares.
+        check: checks the values that the stack will have, beside what is checked of each stack.
+    """
 
     overrides: Mapping[str, str]
     declared: Declared
+    check: Callable[[Mapping[str, str], Identity], Iterable[Finding]] = lambda _values, _identity: ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,6 +77,8 @@ def examine(clients: Clients, subject: Subject) -> Iterator[Finding]:
         if invalid:
             return
     yield from parameters.check_arns(wanted, identity)
+    if subject.given is not None:
+        yield from subject.given.check(wanted, identity)
     yield from _check_deployment(clients, wanted, present)
     yield from _check_network(clients, wanted, identity)
     for arn in listed(wanted, "TrainingRoleArns"):

@@ -7,7 +7,7 @@ from typing import Literal
 
 Result = Literal["ok", "note", "problem"]
 
-BLOCKING = frozenset({"parameters", "stack", "table", "concurrency", "api logs", "endpoint", "subnets"})
+BLOCKING = frozenset({"parameters", "policies", "stack", "table", "concurrency", "api logs", "endpoint", "subnets"})
 """Checks whose problems make a deployment fail, or lose the queue: `make deploy` refuses it then, before any change.
 
 Problems of all other checks are mended in the account, without a deployment: for `make deploy` they are notes.
