@@ -22,7 +22,7 @@ import yaml
 from botocore import xform_name
 from botocore.session import Session
 
-from headway_client.account import parameters
+from headway_client.account import parameters, samconfig
 from headway_client.account.parameters import Declared
 from tests.docs.shell_commands import ROOT, Typed
 
