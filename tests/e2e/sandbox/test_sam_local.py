@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from headway_sandbox.local import sam_local
+from headway_sandbox.local import deployment, sam_local
 from headway_sandbox.local.checkout import Checkout
 from headway_sandbox.local.sandbox import Sandbox
 from headway_sandbox.local.template import expanded
@@ -53,7 +53,7 @@ from samcli.local.docker.lambda_container import LambdaContainer
 template, variables, container = sys.argv[1:]
 stacks, _ = SamLocalStackProvider.get_stacks(template)
 read = InvokeContext._get_env_vars_value
-runner = LocalLambdaRunner(None, SamFunctionProvider(stacks), ".", env_vars_values=read(variables))
+runner = LocalLambdaRunner(None, SamFunctionProvider(stacks), ".", ".", env_vars_values=read(variables))
 found = {f.name: runner._make_env_vars(f).resolve() for f in SamFunctionProvider(stacks).get_all()}
 passed = {}
 for port in (None, (5890,)):
@@ -120,7 +120,9 @@ def test_the_handler_answers_with_the_variables_of_both_files_alone(sb: Sandbox,
     queue.submit("listed")
     queue.wait_for(listed="running")
     variables = {**read(sb, sam_local.VARIABLES_FILE)["ApiFunction"], **read(sb, sam_local.CONTAINER_FILE), **key(sb)}
-    paths = [ROOT / "functions/api", ROOT / "layers/core/src", ROOT / "layers/service/src"]
+    built = deployment.build(CHECKOUT, region=sb.info.region)
+    layers = [built / layer / "python" for layer in ("CoreLayer", "ServiceLayer", "DependenciesLayer")]
+    paths = [built / "ApiFunction", *layers]
     done = subprocess.run(
         [str(CHECKOUT.sandbox_python()), "-c", INVOKE, json.dumps([str(path) for path in paths])],
         env={"PATH": os.environ["PATH"], **variables}, input=(ROOT / "events/api-list.json").read_text("utf-8"),
