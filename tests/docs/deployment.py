@@ -271,7 +271,7 @@ def _check_python(deployment: Deployment, typed: Typed) -> Iterator[str]:
     for word in arguments:
         if word.startswith("samconfig") and word not in _SETTINGS:
             yield f"there are no settings {word}"
-    if name in {"deploy.guard", "deploy.preflight"}:
+    if name in {"deploy.stack_policy", "deploy.preflight", "deploy.postflight"}:
         environment = next((word for before, word in pairwise(arguments) if before in _SETTINGS), "")
         if not stands_for(environment, set(environments())):
             yield f"samconfig.toml has no environment {environment}"

@@ -92,9 +92,9 @@ def shown(command: str) -> Typed:
         (f"{NETWORK} --guided", "no option --guided"),
         (f"{NETWORK} --parameter-overrides Vpc=vpc-0123456789abcdef0", "Vpc is no parameter"),
         (f"{NETWORK} --parameter-overrides VpcId=headway", 'VpcId can\'t be "headway"'),
-        ("python -m deploy.guards check samconfig.toml prod", "no module deploy.guards"),
-        ("python deploy/guard.py checks samconfig.toml prod", "invalid choice: 'checks'"),
-        ("python -m deploy.guard check samconfig.toml production", "no environment production"),
+        ("python -m deploy.stack_policies samconfig.toml prod", "no module deploy.stack_policies"),
+        ("python deploy/restore.py copies samconfig.toml prod", "invalid choice: 'copies'"),
+        ("python -m deploy.stack_policy samconfig.toml production", "no environment production"),
         ("python -m deploy.preflight config.toml prod", "no environment"),
         ("python -m deploy.preflight samconfig.prod.toml prod", "no settings samconfig.prod.toml"),
         ("python -m deploy.contents", "takes 1 arguments, not 0"),
@@ -113,13 +113,13 @@ def test_a_command_that_addresses_something_else_is_found(command: str, problem:
 @pytest.mark.parametrize(
     "command",
     [
-        "make deploy ENV=prod GUIDED=1 REPLACE=JobsTable",
+        "make deploy ENV=prod GUIDED=1 CHECKS=no",
         "git switch --detach COMMIT",
         "for each in $(aws sqs list-queues); do aws sqs get-queue-url --queue-name NAME; done",
         "aws dynamodb wait table-exists --table-name sagemaker-queue-dev",
         "aws dynamodb update-table --table-name sagemaker-queue --no-deletion-protection-enabled",
         "aws cloudformation describe-stacks --stack-name headway-network --query \"[?OutputKey=='VpcEndpointIds']\"",
-        ".envs/sam/bin/python -m deploy.guard check samconfig.local.toml dev --replace JobsTable",
+        ".envs/sam/bin/python -m deploy.stack_policy samconfig.local.toml dev",
     ],
 )
 def test_a_command_that_addresses_the_deployment_is_accepted(command: str) -> None:
