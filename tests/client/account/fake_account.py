@@ -110,6 +110,7 @@ class FakeAccount:
     decisions: dict[str, dict[str, Any]] = field(default_factory=dict)
     answers: dict[str, tuple[str | None, Any]] = field(default_factory=_answers)
     denied: set[str] = field(default_factory=set)
+    failing_quotas: set[str] = field(default_factory=set)
     pages: int = 1
     calls: list[tuple[str, Mapping[str, Any]]] = field(default_factory=list)
 
@@ -191,7 +192,11 @@ class FakeAccount:
     def _quota_page(self, quotas: Mapping[str, float], request: Any) -> Any:
         number = int(request.get("NextToken", "0"))
         more = {"NextToken": str(number + 1)} if number + 1 < self.pages else {}
-        listed = [{"QuotaName": name, "Value": value} for name, value in quotas.items()]
+        failed = {"ErrorReason": {"ErrorCode": "DEPENDENCY_THROTTLING_ERROR"}}
+        listed = [
+            {"QuotaName": name, "Value": value, **(failed if name in self.failing_quotas else {})}
+            for name, value in quotas.items()
+        ]
         return {"Quotas": [] if more else listed, **more}
 
     def _GetRole(self, request: Any) -> Any:  # noqa: N802

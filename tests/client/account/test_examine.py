@@ -563,6 +563,12 @@ def test_a_quota_that_nobody_lists_is_a_note():
     assert note[1].startswith(f'the quota "{TRAINING}": AWS lists no quota of that name. Compare the instance type')
 
 
+def test_a_quota_with_an_error_is_not_ok_whatever_its_value_or_default():
+    (note,) = told(found(FakeAccount(failing_quotas={TRAINING})))
+    assert note[0] == "note"
+    assert note[1].startswith(f'the quota "{TRAINING}": AWS has an error in place of its value.')
+
+
 @pytest.mark.parametrize(("pages", "known"), [(100, True), (101, False)])
 def test_no_more_than_a_hundred_pages_of_quotas_are_read(pages: int, known: bool):
     account = FakeAccount(pages=pages)

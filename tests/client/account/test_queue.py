@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any
-
 import pytest
 
 from headway_client.account.queue import check_version, open_queue, read_settings
@@ -17,8 +14,8 @@ STACK = Stack(status="CREATE_COMPLETE", outputs={"ApiId": "abc123"})
 HOST = "execute-api.eu-west-1.amazonaws.com"
 
 
-def connection(endpoint: str, **more: Any) -> Connection:
-    return replace(Connection(endpoint=endpoint, region=REGION), **more)
+def connection(endpoint: str, api_id: str | None = None) -> Connection:
+    return Connection(endpoint=endpoint, region=REGION, api_id=api_id)
 
 
 @pytest.mark.parametrize(
@@ -34,7 +31,7 @@ def connection(endpoint: str, **more: Any) -> Connection:
     ],
 )
 def test_an_endpoint_is_the_stacks_by_the_id_of_its_api(endpoint: str, api_id: str | None, is_the_stacks: bool):
-    found = open_queue(STACK, connection(endpoint, **({"api_id": api_id} if api_id else {})))
+    found = open_queue(STACK, connection(endpoint, api_id))
     assert isinstance(found, HeadwayApi) is is_the_stacks
     assert is_the_stacks or found == f"the endpoint {endpoint} is not the API of this stack"
 
