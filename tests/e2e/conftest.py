@@ -19,7 +19,9 @@ from tests.e2e.queue_view import QueueView
 
 # In real time; the sandbox is a hundred times as fast. A preemption takes its 120 s of grace.
 DURATIONS = Durations(provisioning_s=40, download_s=10, upload_s=10, release_s=10)
-PARAMETERS = {"ReconcileAfterSeconds": "1", "AllowStoppingRogueJobs": "true"}
+PARTNER = "210987654321"
+"""An account whose callers reach the queue."""
+PARAMETERS = {"ReconcileAfterSeconds": "1", "AllowStoppingRogueJobs": "true", "TrustedAccounts": PARTNER}
 DOCUMENT = {"pools": {"ml.p5.48xlarge": {"size": 2}}}
 
 _LOG_LINES = 15

@@ -5,6 +5,8 @@ from typing import Any
 
 import pytest
 
+from headway_sandbox.local.checkout import Checkout
+from headway_sandbox.local.template import expanded
 from headway_service.api import openapi
 from tests.template.conditions import resolved
 
@@ -101,9 +103,16 @@ def test_each_endpoint_is_permitted_by_its_id(policy):
     assert endpoints(policy["OnlyThroughTheseEndpoints"]["Condition"]["StringNotEquals"]["aws:SourceVpce"]) == ENDPOINTS
 
 
-def test_the_resource_policy_allows_only_the_account_so_that_callers_need_a_policy_of_their_own(policy):
-    allow = policy["CallersOfThisAccount"]
-    assert allow["Principal"] == {"AWS": {"Fn::Sub": "arn:aws:iam::${AWS::AccountId}:root"}}
+def test_the_resource_policy_allows_accounts_only_so_that_callers_need_a_policy_of_their_own(policy, template):
+    allow = policy["CallersOfTheseAccounts"]
+    assert resolved(allow["Principal"]) == {"AWS": {"Fn::Split": [",", {"Ref": "AWS::AccountId"}]}}
+    assert template["Parameters"]["TrustedAccounts"]["Default"] == ""
+    trusted = {"TrustedAccounts": "210987654321"}
+    given = expanded(Checkout.here(), VpcEndpointIds=ENDPOINTS[0], **trusted)
+    (allow, *_) = given["Resources"]["Api"]["Properties"]["Body"]["x-amazon-apigateway-policy"]["Statement"]
+    assert resolved(allow["Principal"], *holding(template, trusted)) == {
+        "AWS": {"Fn::Split": [",", {"Fn::Sub": "${AWS::AccountId},210987654321"}]}
+    }
     assert (allow["Action"], allow["Resource"]) == ("execute-api:Invoke", "execute-api:/*")
 
 

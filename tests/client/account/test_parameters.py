@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from headway_client.account import parameters
+from headway_client.account.seen import Identity
 from headway_client.account.samconfig import read_overrides
 from headway_client.errors import UsageError
 
@@ -101,3 +102,35 @@ def test_a_file_that_is_no_template_is_told(tmp_path: Path, text: str | None, sa
     with pytest.raises(UsageError) as refused:
         parameters.read_declared(template)
     assert f"{template} {said}" in str(refused.value)
+
+
+HERE, OTHER, THIRD = "123456789012", "210987654321", "333333333333"
+IDENTITY = Identity(account=HERE, region="eu-west-1", arn=f"arn:aws:iam::{HERE}:user/ada")
+
+
+def role(account: str, name: str = "research") -> str:
+    return f"arn:aws:iam::{account}:role/{name}"
+
+
+@pytest.mark.parametrize(
+    ("callers", "trusted", "strangers"),
+    [
+        ("*", "", []),
+        ("*", OTHER, []),
+        (role(HERE), "", []),
+        (f"{role(HERE)},{role(OTHER)}", OTHER, []),
+        (f"{role(OTHER)},{role(THIRD)}", f"{OTHER},{THIRD}", []),
+        (f"{role(HERE)},{role(OTHER)}", "", [OTHER]),
+        (f"{role(OTHER)},{role(OTHER, 'products')}", THIRD, [OTHER]),
+        (f"*,{role(OTHER)}", "", [OTHER]),
+        (f"arn:aws-cn:iam::{THIRD}:root,{role(OTHER)}", "", [THIRD, OTHER]),
+    ],
+)
+def test_each_account_of_callers_that_is_not_let_in_is_named_once_and_the_remedy_helps(
+    callers: str, trusted: str, strangers: list[str]
+):
+    found = list(parameters.check_arns({"CallerArns": callers, "TrustedAccounts": trusted}, IDENTITY))
+    to_add = [str(each.remedy).split()[1] for each in found]
+    assert to_add == strangers
+    trusting = {"CallerArns": callers, "TrustedAccounts": ",".join([trusted, *to_add])}
+    assert list(parameters.check_arns(trusting, IDENTITY)) == []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import requests
@@ -12,7 +13,7 @@ import requests
 from headway_client.errors import ConfigurationChangedError
 from headway_sandbox.local.sandbox import Sandbox
 from tests.e2e.command_line import CommandLine
-from tests.e2e.conftest import DOCUMENT
+from tests.e2e.conftest import DOCUMENT, PARTNER
 from tests.e2e.queue_view import QueueView
 
 pytestmark = pytest.mark.e2e
@@ -59,6 +60,40 @@ def test_unsigned_requests_are_refused(sb: Sandbox, queue: QueueView, method: st
     answer = requests.request(method, sb.endpoint + path, json=queue.request("unsigned"), timeout=30)
     assert answer.status_code == 403
     assert "error" not in answer.json(), "a function has answered"
+    assert queue.jobs() == {}
+
+
+# ------------------------------------------------------------------------------------------ callers of other accounts
+
+EVERYTHING = {"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": "*", "Resource": "*"}]}
+NOTHING = {"Version": "2012-10-17", "Statement": [{"Effect": "Deny", "Action": "s3:*", "Resource": "*"}]}
+
+
+def test_a_caller_of_a_trusted_account_with_a_policy_of_its_own_submits_as_a_member_of_a_team(
+    sb: Sandbox, queue: QueueView, tmp_path: Path
+):
+    teams = {"partners": {"members": [f"{PARTNER}:user/eve"]}, "ours": {"members": ["user/ada"]}}
+    queue.api.put_config({**DOCUMENT, "teams": teams}, force=True)
+    eve = CommandLine(sb, tmp_path, keys=sb.make_user_of(PARTNER, "eve", EVERYTHING))
+    eve("submit", "-", stdin=queue.request("theirs"))
+    job = queue.job("theirs")
+    assert (job.team, job.owner) == ("partners", f"arn:aws:iam::{PARTNER}:user/eve")
+    queue.empty()
+    queue.api.put_config(DOCUMENT, force=True)
+
+
+@pytest.mark.parametrize(
+    ("account", "policy"),
+    [(PARTNER, NOTHING), ("333333333333", EVERYTHING)],
+    ids=["of a trusted account without a policy", "of an account that is not trusted"],
+)
+def test_a_caller_of_another_account_needs_both_policies(
+    sb: Sandbox, queue: QueueView, tmp_path: Path, account: str, policy: dict[str, Any]
+):
+    stranger = CommandLine(sb, tmp_path, keys=sb.make_user_of(account, f"stranger-{account}", policy))
+    for command in (["queue"], ["submit", "-"]):
+        outcome = stranger(*command, stdin=queue.request("foreign"), expect=6)
+        assert "execute-api:Invoke" in outcome.err, outcome.err
     assert queue.jobs() == {}
 
 

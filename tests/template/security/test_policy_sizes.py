@@ -35,6 +35,7 @@ def longest(partition: str, region: str) -> dict[str, str]:
         "TrainingRoleArns": roles(partition, ROLES),
         "CallerArns": roles(partition, CALLERS),
         "VpcEndpointIds": ",".join(["vpce-0123456789abcdef0"] * ENDPOINTS),
+        "TrustedAccounts": ",".join(["210987654321"] * 50),
         "ReuseBucketArns": buckets,
         "CheckpointBucketArns": buckets,
         "AllowStoppingRogueJobs": "true",

@@ -73,6 +73,8 @@ def check_values(given: Mapping[str, str], wanted: Mapping[str, str], declared: 
 def check_arns(wanted: Mapping[str, str], identity: Identity) -> Iterator[Finding]:
     """Find what the parameters name in another account or region, and what they name by halves. Roles have no region.
 
+    Callers may be of other accounts, if the resource policy of the API lets these in.
+
     Args:
         wanted: the values that the stack will have.
         identity: the account and the region that the queue is deployed to.
@@ -84,6 +86,14 @@ def check_arns(wanted: Mapping[str, str], identity: Identity) -> Iterator[Findin
                 yield _problem(name, f"{arn} is of account {owner}", f"Name roles of account {identity.account}.")
             if region and region != identity.region:
                 yield _problem(name, f"{arn} is in {region}, and the queue in {identity.region}", "Name one there.")
+    let_in = {identity.account, *listed(wanted, "TrustedAccounts")}
+    owners = [arn.split(":")[4] for arn in listed(wanted, "CallerArns") if arn != "*"]
+    for owner in dict.fromkeys(each for each in owners if each not in let_in):
+        said = (
+            f"it has callers of account {owner}, which is neither {identity.account} nor in TrustedAccounts, so nobody "
+            "of it reaches the API"
+        )
+        yield _problem("CallerArns", said, f"Add {owner} to TrustedAccounts, or remove them.")
     if bool(listed(wanted, "FunctionSubnetIds")) != bool(listed(wanted, "FunctionSecurityGroupIds")):
         yield _problem(
             "FunctionSubnetIds", "FunctionSecurityGroupIds belongs to it, and one is missing", "Give both or neither."

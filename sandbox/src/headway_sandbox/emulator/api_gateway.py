@@ -27,6 +27,7 @@ def prepare() -> None:
     _import_resource_policies()
     _read_paths_of_method_settings()
     _require_permission_on_function()
+    _find_apis_of_other_accounts()
 
 
 def _set_source_vpce() -> None:
@@ -45,10 +46,29 @@ def _set_source_vpce() -> None:
         # Without an endpoint the key is missing, and a condition StringNotEquals on it is true.
         key = {} if endpoint == NO_VPC_ENDPOINT else {"aws:SourceVpce": endpoint}
         context = {**(named.get("service_context") or {}), **key}
+        named["resource_arn"] = _of_owner(named["resource_arn"])
         refused = original(service, action, headers, *rest, **{**named, "service_context": context})
         return refused or _denied_to_root(action, headers, named["resource_arn"], context)
 
     app._enforce_data_plane = enforce
+
+
+def _of_owner(arn: str) -> str:
+    """Return the ARN of a call with the account of the API; ministack puts in that of the caller."""
+    parts = arn.split(":", 5)
+    scope = module("services.apigateway_v1").find_api_scope(parts[5].partition("/")[0])
+    return ":".join([*parts[:4], scope[0] if scope else parts[4], parts[5]])
+
+
+def _find_apis_of_other_accounts() -> None:
+    """Find an API by its id in all accounts, as on AWS; ministack looks in the caller's."""
+    gateway = module("services.apigateway_v1")
+
+    def find(api_id: str) -> tuple[str, str] | None:
+        found = ((account, region) for (account, region, each), _ in gateway._rest_apis.all_items() if each == api_id)
+        return next(found, None)
+
+    gateway.find_api_scope = find
 
 
 def _denied_to_root(action: str, headers: Mapping[str, str], resource: str, context: Mapping[str, Any]) -> Any:

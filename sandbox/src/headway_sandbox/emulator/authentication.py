@@ -12,6 +12,7 @@ Written for the ministack version in `patches.VERSION`.
 from __future__ import annotations
 
 import hmac
+import json
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -87,6 +88,20 @@ def _make_secrets_of_functions(secret: str) -> None:
     runtime.execution_credentials = functions.execution_credentials = credentials
 
 
+def make_user(account: str, name: str, policy: Mapping[str, Any]) -> tuple[str, str]:
+    """Make a user of another account, as no call of this account could; return an access key and its secret key."""
+    responses, iam = module("core.responses"), module("services.iam")
+    current = responses._request_account_id.set(account)
+    try:
+        iam._create_user({"UserName": name})
+        iam._put_user_policy({"UserName": name, "PolicyName": "sandbox", "PolicyDocument": json.dumps(policy)})
+        iam._create_access_key({"UserName": name})
+        (key,) = [each for each in iam._access_keys.values() if each["UserName"] == name]
+    finally:
+        responses._request_account_id.reset(current)
+    return key["AccessKeyId"], key["SecretAccessKey"]
+
+
 # --------------------------------------------------------------------------------------------- the check
 
 
@@ -97,7 +112,11 @@ def secret_of(signature: Signature) -> str:
         AwsError: The emulator does not know its access key, or the session token is not that of the key.
     """
     evaluator, responses = module("core.iam_evaluator"), module("core.responses")
-    account = responses._account_from_sts_session(signature.access_key) or responses.get_account_id()
+    account = (
+        responses._account_from_sts_session(signature.access_key)
+        or evaluator.find_iam_access_key_account(signature.access_key)
+        or responses.get_account_id()
+    )
     found = evaluator.resolve_credential(signature.access_key, account, signature.token)
     if isinstance(found, evaluator.CredentialResolutionError):
         unknown = found.code == "InvalidToken" and not signature.token

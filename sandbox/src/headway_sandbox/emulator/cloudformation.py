@@ -8,6 +8,7 @@ release depends on:
 - Creating a table with the name of an existing one fails; ministack replaces it by an empty table.
 - An update that the stack policy denies fails and is rolled back. Not covered: policies that deny Update:Delete.
 - A role gets its permissions boundary.
+- The transform of SAM gets the values of parameters.
 
 Written for the ministack version in `patches.VERSION`.
 """
@@ -17,6 +18,8 @@ Written for the ministack version in `patches.VERSION`.
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
+from contextvars import ContextVar
 from typing import Any
 
 from headway_sandbox.emulator import stack_policy
@@ -26,6 +29,8 @@ UPDATE_S = 0.5
 """Duration of a function's update. On AWS it is seconds."""
 
 _FUNCTION = "AWS::Lambda::Function"
+# The values of parameters during a transform.
+_parameters: ContextVar[Mapping[str, Any]] = ContextVar("headway_parameters")
 
 
 def prepare() -> None:
@@ -35,6 +40,7 @@ def prepare() -> None:
     _refuse_existing_tables()
     _enforce_stack_policies()
     _set_permissions_boundaries()
+    _give_parameters_to_sam()
 
 
 def _update_functions_on_threads() -> None:
@@ -133,3 +139,25 @@ def _set_permissions_boundaries() -> None:
         return bounded(update(physical_id, old, new, *rest), new)
 
     handlers["create"], handlers["update"] = create_bounded, update_bounded
+
+
+def _give_parameters_to_sam() -> None:
+    """Give the transform of SAM the values of parameters, as CloudFormation does; ministack gives it the defaults only.
+
+    The transform puts values into an API's resource policy by itself: with defaults, the policy was another one.
+    """
+    from samtranslator.translator import transform as sam  # only the emulator's environment has it
+
+    engine = module("services.cloudformation.engine")
+    original, translate = engine._apply_transforms, sam.transform
+
+    def apply(template: Any, provided: Any = None, previous: Any = None) -> Any:
+        token = _parameters.set(engine._transform_parameters(template, provided, previous))
+        try:
+            return original(template, provided, previous)
+        finally:
+            _parameters.reset(token)
+
+    sam.transform = lambda template, _values, *rest: translate(template, dict(_parameters.get()), *rest)
+    for name in ("engine", "changesets", "handlers"):
+        module(f"services.cloudformation.{name}")._apply_transforms = apply

@@ -126,6 +126,17 @@ class Sandbox:
         """
         return aws_account.make_user(self.info, name, policy)
 
+    def make_user_of(self, account: str, name: str, policy: dict[str, Any]) -> tuple[str, str]:
+        """Create an IAM user of another account and return its access key and secret key.
+
+        Args:
+            account: The account's id.
+            name: The user's name, which must be new.
+            policy: Its policy document.
+        """
+        made = self._call("POST", f"/accounts/{account}/users", {"name": name, "policy": policy})
+        return made["accessKey"], made["secretKey"]
+
     def restart(self, *, kill: bool = False) -> None:
         """Stop it and start it again on the same state and port.
 

@@ -17,6 +17,7 @@ POST  /_headway/queues/NAME/release  makes the messages of a crashed function vi
 GET   /_headway/functions            the processes that run functions: pid, function, busy
 POST  /_headway/functions/kill       {"function": part of its name or null, "busyOnly": bool}: SIGKILL
 POST  /_headway/functions/expire     {"function": part of its name or null}: expires its credentials until it is killed
+POST  /_headway/accounts/ID/users    {"name": str, "policy": document}: makes a user of another account, with a new key
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from urllib.parse import unquote
 
 from headway_sandbox.administrator import CONTROLS
 from headway_sandbox.call_recorder import Calls, call_from_document
-from headway_sandbox.emulator import patches, service_state
+from headway_sandbox.emulator import authentication, patches, service_state
 from headway_sandbox.emulator.patches import Receive, Scope
 from headway_sandbox.errors import AwsError
 from headway_sandbox.sagemaker.api import list_training_jobs
@@ -119,15 +120,24 @@ def _route(fleet: FakeSageMaker, calls: Calls, method: str, path: list[str], bod
             if method == "PUT":
                 calls.replace(map(call_from_document, body["calls"]))
             return 200, {"calls": [asdict(call) for call in calls.all()]}
-        case "POST", ["save"]:
-            service_state.save()
-            return 200, {}
-        case "POST", ["queues", name, "release"]:
-            return 200, {"released": patches.release_messages(name)}
         case _, ["plans", *name]:
             return _plans(fleet, method, name, body)
         case _, ["functions", *action]:
             return _functions(method, action, body)
+        case _:
+            return _services(method, path, body)
+
+
+def _services(method: str, path: list[str], body: Mapping[str, Any]) -> _Answer:
+    match method, path:
+        case "POST", ["save"]:
+            service_state.save()
+            return 200, {}
+        case "POST", ["accounts", account, "users"]:
+            access_key, secret_key = authentication.make_user(account, body["name"], body["policy"])
+            return 200, {"accessKey": access_key, "secretKey": secret_key}
+        case "POST", ["queues", name, "release"]:
+            return 200, {"released": patches.release_messages(name)}
         case _:
             return _not_found(method, path)
 
