@@ -124,6 +124,8 @@ class Resolver:
                 return between.join(self.resolve(parts))
             case "Fn::Split", [between, text]:
                 return self.resolve(text).split(between)
+            case "Fn::Select", [index, parts]:
+                return self.resolve(parts)[int(index)]
             case _:
                 raise NotResolved(f"{function} is not known here.")
 

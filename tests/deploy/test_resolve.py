@@ -43,6 +43,7 @@ def resolver(**given: str) -> Resolver:
         ({"Fn::Sub": "${Table.Arn}/index/x"}, "arn:aws-us-gov:dynamodb:us-gov-west-1:123456789012:table/jobs/index/x"),
         ({"Fn::Sub": ["${X}/*", {"X": {"Fn::Join": ["/*,", {"Ref": "Roles"}]}}]}, "a/*,b/*"),
         ({"Fn::Split": [",", "a,b"]}, ["a", "b"]),
+        ({"Fn::Select": [1, {"Ref": "Roles"}]}, "b"),
         ([{"Fn::If": ["HasName", 1, 2]}, {"Fn::If": ["HasName", {"Ref": "AWS::NoValue"}, 2]}], [1]),
         ({"kept": 1, "left out": {"Ref": "AWS::NoValue"}}, {"kept": 1}),
     ],

@@ -90,6 +90,18 @@ def test_a_private_network_has_the_routes_that_functions_and_clients_need_and_no
     assert not any(target and target.startswith(("igw-", "nat-")) for target in targets)
 
 
+def test_a_new_network_is_in_the_given_zones_and_open_to_the_given_clients(sb: Sandbox, make: Make):
+    region = sb.info.region
+    zones, clients = [f"{region}b", f"{region}c"], ["10.1.10.0/24", "10.11.0.0/24"]
+    outputs = make("network.yaml", Zones=",".join(zones), ClientCidrs=",".join(clients), Services="sqs")
+    ec2 = sb.client("ec2")
+    subnets = ec2.describe_subnets(SubnetIds=outputs["FunctionSubnetIds"].split(","))["Subnets"]
+    assert {each["AvailabilityZone"] for each in subnets} == set(zones)
+    groups = ec2.describe_security_groups(Filters=[{"Name": "vpc-id", "Values": [outputs["VpcId"]]}])["SecurityGroups"]
+    opened = [each["CidrIp"] for group in groups for rule in group["IpPermissions"] for each in rule["IpRanges"]]
+    assert set(opened) >= {"10.42.0.0/24", *clients}
+
+
 def test_an_existing_network_gets_the_missing_endpoints(sb: Sandbox, make: Make):
     outputs = make("network.yaml", **EXISTING)
     assert endpoints(sb, EXISTING["VpcId"]) == {"execute-api", "sagemaker.api", "sqs"}

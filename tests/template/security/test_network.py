@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from yaml import BaseLoader, Node, ScalarNode, SequenceNode, load
 
-from tests.template.conditions import deployed
+from deploy.resolve import Resolver, read_template
+from tests.template.conditions import PLACE, deployed
 
 
 class Plain(BaseLoader):
@@ -153,10 +154,51 @@ def test_the_apis_endpoint_permits_only_apis_of_this_account(parts):
     assert statement["Resource"].endswith(":execute-api:${AWS::Region}:${AWS::AccountId}:*")
 
 
-def test_endpoints_accept_https_from_the_vpc_and_have_no_egress(parts):
+@pytest.mark.parametrize(
+    ("given", "ranges"),
+    [
+        ("", []),
+        ("10.8.0.0/16", ["10.8.0.0/16"]),
+        ("10.1.10.0/24,10.11.0.0/24,1.0.0.0/8,2.0.0.1/32", ["10.1.10.0/24", "10.11.0.0/24", "1.0.0.0/8", "2.0.0.1/32"]),
+    ],
+)
+def test_endpoints_accept_https_from_the_vpc_and_from_the_given_ranges(root, network, given, ranges):
+    assert re.fullmatch(network["Parameters"]["ClientCidrs"]["AllowedPattern"], given)
+    template = read_template(root / "deploy" / "network.yaml")
+    values = {"VpcId": "", "VpcCidr": "10.42.0.0/24", "ClientCidrs": given}
+    resolver = Resolver(template, {**dict.fromkeys(template["Parameters"], ""), **values}, PLACE)
+    parts = [each for each in template["Resources"].values() if isinstance(each, dict)]
+    rules = list(template["Resources"]["EndpointSecurityGroup"]["Properties"]["SecurityGroupIngress"])
+    made = [each for each in parts if "Ingress" in each["Type"] and each["Condition"] in resolver.holding]
+    assert {each["Properties"].pop("GroupId")["Fn::GetAtt"][0] for each in made} <= {"EndpointSecurityGroup"}
+    found = resolver.resolve([*rules, *(each["Properties"] for each in made)])
+    assert [rule["CidrIp"] for rule in found] == ["10.42.0.0/24", *ranges]
+    assert {(rule["IpProtocol"], rule["FromPort"], rule["ToPort"]) for rule in found} == {("tcp", 443, 443)}
+
+
+@pytest.mark.parametrize(
+    "value", ["10.0.0.0", "10.0.0.0/0", "10.0.0.0/33", "10.0.0.0/8, 10.1.0.0/16", "a,b", ",".join(["10.0.0.0/8"] * 5)]
+)
+def test_what_is_no_range_and_more_than_four_are_refused_as_addresses_of_clients(network, value):
+    assert not re.fullmatch(network["Parameters"]["ClientCidrs"]["AllowedPattern"], value)
+
+
+@pytest.mark.parametrize(("trusted", "admitted"), [("", "123456789012"), ("2,3", ["123456789012", "2", "3"])])
+def test_the_apis_endpoint_admits_callers_of_this_account_and_of_trusted_ones(root, trusted, admitted):
+    template = read_template(root / "deploy" / "network.yaml")
+    values = {**dict.fromkeys(template["Parameters"], ""), "TrustedAccounts": trusted}
+    (statement,) = template["Resources"]["ApiEndpoint"]["Properties"]["PolicyDocument"]["Statement"]
+    found = Resolver(template, values, PLACE).resolve(statement["Condition"])
+    assert found == {"StringEquals": {"aws:PrincipalAccount": admitted}}
+
+
+@pytest.mark.parametrize(("given", "refused"), [("", False), ("eu-west-1a,eu-west-1c", False), ("eu-west-1a", True)])
+def test_zones_are_two_or_none(network, given, refused):
+    assert (re.fullmatch(network["Parameters"]["Zones"]["AllowedPattern"], given) is None) is refused
+
+
+def test_endpoints_have_no_egress(parts):
     group = parts["EndpointSecurityGroup"]["Properties"]
-    (rule,) = group["SecurityGroupIngress"]
-    assert (rule["IpProtocol"], rule["FromPort"], rule["ToPort"], rule["CidrIp"]) == ("tcp", "443", "443", "VpcCidr")
     (nobody,) = group["SecurityGroupEgress"]
     assert nobody["CidrIp"] == "127.0.0.1/32"
 
