@@ -52,6 +52,7 @@ PRICES: dict[str, Price] = {
     "X-Ray traces": Price(5.00, 1e6, "xray/pricing", free=100_000),
     "KMS keys": Price(1.00, 1, "kms/pricing"),
     "API Gateway requests": Price(3.50, 1e6, "api-gateway/pricing"),
+    "interface endpoint hours": Price(0.01, 1, "privatelink/pricing"),
 }
 """SSM's standard parameters, SageMaker's API, events of AWS services, schedules on the default bus and Lambda's reads
 of a table's stream cost nothing."""

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from bench.metering.itemized_units import PAYS_FOR
-from bench.metering.prices import PRICES
+from bench.metering.prices import HOURS_A_MONTH, PRICES
 
 Use = Mapping[str, float]
 GATEWAY = "API Gateway requests"
@@ -22,6 +22,7 @@ def tables_of(result: Mapping[str, Any]) -> dict[str, str]:
     extras = (result["1,000 preemptions"], result["1,000 hours of a running job"])
     return {
         "idle": _idle(result["idle month"], result["idle month, watched in full"]),
+        "network": _network(result["interface endpoints"], result["idle month"]),
         "jobs": _jobs(result["1,000 jobs"], extras),
         "units": _units(result["write units of a job"]),
         "prices": _prices(),
@@ -62,6 +63,16 @@ def _idle(*months: Use) -> str:
     rows.append(("**in all**", *(column for each in sums for column in each)))
     head = ("default", "USD", "with the free tier", "watched in full", "USD", "with the free tier")
     return _table(("a month of an idle queue", *head), rows)
+
+
+def _network(hours: Use, idle: Use) -> str:
+    """The endpoints of each case, and the least that a queue costs with them in a month."""
+    price = PRICES["interface endpoint hours"]
+    rows = [
+        (case, shown(number / HOURS_A_MONTH), f"{price.of(number):.2f}", f"{price.of(number) + cost(idle):.2f}")
+        for case, number in sorted(hours.items(), key=lambda each: each[1])
+    ]
+    return _table(("", "endpoints, by zone", "USD a month", "with the idle queue"), rows)
 
 
 def _jobs(thousand: Use, extras: tuple[Use, Use]) -> str:

@@ -44,6 +44,9 @@ IDLE_CASES: dict[str, dict[str, str]] = {
 }
 """The parameters of each, beside the template's defaults."""
 
+ZONES = 2
+"""The zones of deploy/network.yaml; an endpoint is billed in each."""
+
 Use = dict[str, float]
 
 
@@ -75,6 +78,7 @@ def measured() -> dict[str, Any]:
             case: _rounded({**_times(idle, MINUTES_A_MONTH), **standing(metrics, **parameters)})
             for case, parameters in IDLE_CASES.items()
         },
+        "interface endpoints": endpoints(),
         "write units of a job": itemized(JOBS),
         "1,000 jobs": _rounded(_times(jobs(JOBS), 1000 / JOBS)),
         "1,000 preemptions": _rounded(_times(preemption(), 1000)),
@@ -120,6 +124,19 @@ def standing(metrics: int, **parameters: str) -> Use:
         "CloudWatch dashboards": len(of_type("AWS::CloudWatch::Dashboard")),
         "KMS keys": len(of_type("AWS::KMS::Key")),
     }
+
+
+def endpoints() -> Use:
+    """The hours of interface endpoints in a month, with the parameters of deploy/network.yaml."""
+    network = (ROOT / "deploy" / "network.yaml").read_text(encoding="utf-8")
+    (services,) = re.findall(r"^  Services:\n(?:    .*\n)*?    Default: (.*)$", network, re.MULTILINE)
+    own = [
+        each
+        for each in re.findall(r"^  (\w+):\n    Type: AWS::EC2::VPCEndpoint$", network, re.MULTILINE)
+        if "Gateway" not in each
+    ]
+    counts = {"functions outside the VPC": 1, "functions in the VPC": len(own) + len(services.split(","))}
+    return {case: count * ZONES * HOURS_A_MONTH for case, count in counts.items()}
 
 
 def default_of(parameter: str) -> str:

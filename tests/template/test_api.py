@@ -226,9 +226,12 @@ def test_the_limits_of_expensive_methods_do_not_exceed_the_others(template):
         assert default[f"Heavy{kind}"] < default[f"List{kind}"] < default[f"Submit{kind}"] <= default[f"Api{kind}"]
 
 
-def test_a_method_with_separate_limits_keeps_its_metrics(stage):
-    """It inherits nothing from the settings of all methods."""
-    assert all(setting["MetricsEnabled"] is True for setting in stage["MethodSettings"])
+def test_no_metrics_by_method_are_paid_for_as_alarms_and_the_dashboard_look_at_those_of_the_stage(stage, text):
+    """Source: API Gateway developer guide, "Monitor REST API execution with Amazon CloudWatch metrics"."""
+    assert not [setting for setting in stage["MethodSettings"] if setting.get("MetricsEnabled")]
+    looked_at = [line for line in text.splitlines() if "AWS/ApiGateway" in line]
+    assert looked_at
+    assert not [line for line in text.splitlines() if "Name: Method" in line or '"Method"' in line]
 
 
 def test_requests_are_traced_if_configured_and_their_bodies_are_never_logged(stage, template):
