@@ -297,7 +297,10 @@ def test_only_jobs_with_a_mark_of_this_queue_are_started_and_stopped(of_type, na
         },
         "sagemaker:CreateTrainingJob": {"StringLike": {"aws:RequestTag/headway:attempt": mark}},
         "sagemaker:StopTrainingJob": {"StringLike": {"aws:ResourceTag/headway:attempt": mark}},
-        "sagemaker:UpdateTrainingJob": {"StringLike": {"aws:ResourceTag/headway:attempt": mark}},
+        "sagemaker:UpdateTrainingJob": {
+            "StringLike": {"aws:ResourceTag/headway:attempt": mark},
+            "NumericEquals": {"sagemaker:KeepAlivePeriod": 0},
+        },
     }
     for statement in of_jobs(of_type("AWS::IAM::Role")[name]):
         for action in set(actions(statement)) & set(needs):

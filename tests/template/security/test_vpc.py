@@ -37,7 +37,12 @@ def test_a_role_may_create_network_interfaces_only_in_a_vpc_and_never_from_the_f
     scores = {"SeeSpotScores"} if name == "ReconcileFunctionRole" else set()
     assert set(about_networks(role)) == scores
     found = about_networks(role, "RunsInVpc")
-    assert set(found) - scores == {"SeeNetworkInterfaces", "MakeNetworkInterfaces", "CodeMakesNoNetworkInterfaces"}
+    making = {"SeeNetworkInterfaces", "MakeNetworkInterfaces", "UseSharedSubnets", "CodeMakesNoNetworkInterfaces"}
+    assert set(found) - scores == making
+    shared = found["UseSharedSubnets"]
+    assert shared["Action"] == "ec2:CreateNetworkInterface"
+    assert shared["Resource"]["Fn::Sub"].endswith(":ec2:${AWS::Region}:*:subnet/*")
+    assert shared["Condition"] == {"StringEquals": {"ec2:SubnetID": {"Ref": "FunctionSubnetIds"}}}, "of no other subnet"
     assert found["MakeNetworkInterfaces"]["Resource"]["Fn::Sub"].endswith(":ec2:${AWS::Region}:${AWS::AccountId}:*/*")
     deny = found["CodeMakesNoNetworkInterfaces"]
     assert (deny["Effect"], deny["Action"]) == ("Deny", "ec2:*")

@@ -104,4 +104,10 @@ GRANTED_WITHOUT_A_RUN = (
         because="As above: Lambda creates and deletes them with the function's role.",
         source="Lambda developer guide, Giving Lambda functions access to resources in an Amazon VPC",
     ),
+    Reason(
+        sid="UseSharedSubnets",
+        actions=_actions("ec2", "CreateNetworkInterface"),
+        because="As above, in subnets of FunctionSubnetIds that another account shares.",
+        source="VPC user guide, Share your VPC subnets with other accounts",
+    ),
 )
