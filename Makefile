@@ -333,10 +333,10 @@ audit: .envs/audit/.made ## check PINS against a database of vulnerabilities; ex
 	.envs/audit/bin/python -m deploy.audit $(or $(PINS),layers/dependencies/requirements.txt)
 
 .PHONY: deploy
-deploy: build ## deploy to AWS; ENV=dev or prod, GUIDED=1 asks for the account's own parameters, CHECKS=no skips the checks
+deploy: build ## deploy to AWS; ENV=dev or prod, GUIDED=1 asks for the account's own parameters, CHECKS=no skips the checks, CONFIRM=no asks nothing
 	@if [[ -n "$(GUIDED)" && ! -e samconfig.local.toml ]]; then cp samconfig.toml samconfig.local.toml; fi
 	@config=samconfig.toml; if [[ -e samconfig.local.toml ]]; then config=samconfig.local.toml; fi; \
-		how=(--config-file "$(CURDIR)/$$config" --config-env $(ENV)); \
+		how=(--config-file "$(CURDIR)/$$config" --config-env $(ENV) $(if $(filter no,$(CONFIRM)),--no-confirm-changeset)); \
 		with_client=(env PYTHONPATH=$(CLIENT_PATH) $(SAM)/python); \
 		check=($(if $(filter no,$(CHECKS)),true,"$${with_client[@]}" -m deploy.preflight "$$config" $(ENV))); \
 		$(if $(GUIDED),$(SAM)/sam deploy "$${how[@]}" --no-execute-changeset --guided;) \

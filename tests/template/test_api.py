@@ -8,7 +8,7 @@ import pytest
 from headway_sandbox.local.checkout import Checkout
 from headway_sandbox.local.template import expanded
 from headway_service.api import openapi
-from tests.template.conditions import resolved
+from tests.template.conditions import holding, resolved
 
 ROUTES = {
     ("post", "/jobs"),

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from headway_client.account import parameters
-from headway_client.account.seen import Identity
 from headway_client.account.samconfig import read_overrides
+from headway_client.account.seen import Identity
 from headway_client.errors import UsageError
 
 ROOT = Path(__file__).resolve().parents[3]
