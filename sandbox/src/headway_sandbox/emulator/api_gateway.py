@@ -61,7 +61,7 @@ def _of_owner(arn: str) -> str:
 
 
 def _find_apis_of_other_accounts() -> None:
-    """Find an API by its id in all accounts, as on AWS; ministack looks in the caller's."""
+    """Find an API by its id in all accounts, and its caller in the caller's own; ministack finds both in one only."""
     gateway = module("services.apigateway_v1")
 
     def find(api_id: str) -> tuple[str, str] | None:
@@ -69,6 +69,18 @@ def _find_apis_of_other_accounts() -> None:
         return next(found, None)
 
     gateway.find_api_scope = find
+    identify, accounts = gateway._iam_caller_identity, module("core.responses")._request_account_id
+
+    def identify_anywhere(headers: Any, query: Any = None) -> Any:
+        key = module("core.router").extract_access_key_id(headers, query)
+        home = module("core.iam_evaluator").find_iam_access_key_account(key)
+        current = accounts.set(home or accounts.get())
+        try:
+            return identify(headers, query)
+        finally:
+            accounts.reset(current)
+
+    gateway._iam_caller_identity = identify_anywhere
 
 
 def _denied_to_root(action: str, headers: Mapping[str, str], resource: str, context: Mapping[str, Any]) -> Any:
