@@ -166,13 +166,11 @@ def test_endpoints_accept_https_from_the_vpc_and_from_the_given_ranges(root, net
     assert re.fullmatch(network["Parameters"]["ClientCidrs"]["AllowedPattern"], given)
     template = read_template(root / "deploy" / "network.yaml")
     values = {"VpcId": "", "VpcCidr": "10.42.0.0/24", "ClientCidrs": given}
-    resolver = Resolver(template, {**dict.fromkeys(template["Parameters"], ""), **values}, PLACE)
-    parts = [each for each in template["Resources"].values() if isinstance(each, dict)]
-    rules = list(template["Resources"]["EndpointSecurityGroup"]["Properties"]["SecurityGroupIngress"])
-    made = [each for each in parts if "Ingress" in each["Type"] and each["Condition"] in resolver.holding]
-    assert {each["Properties"].pop("GroupId")["Fn::GetAtt"][0] for each in made} <= {"EndpointSecurityGroup"}
-    found = resolver.resolve([*rules, *(each["Properties"] for each in made)])
-    assert [rule["CidrIp"] for rule in found] == ["10.42.0.0/24", *ranges]
+    rules = template["Resources"]["EndpointSecurityGroup"]["Properties"]["SecurityGroupIngress"]
+    found = Resolver(template, {**dict.fromkeys(template["Parameters"], ""), **values}, PLACE).resolve(rules)
+    opened = [rule["CidrIp"] for rule in found]
+    assert len(set(opened)) == len(opened), "EC2 refuses a rule that is there already"
+    assert [each for each in opened if not each.startswith("127.")] == ["10.42.0.0/24", *ranges]
     assert {(rule["IpProtocol"], rule["FromPort"], rule["ToPort"]) for rule in found} == {("tcp", 443, 443)}
 
 
@@ -243,3 +241,15 @@ def test_every_parameter_is_described_constrained_and_grouped(network):
 
 def test_its_outputs_are_parameters_of_the_queue(network, template):
     assert set(network["Outputs"]) - {"VpcId"} <= set(template["Parameters"])
+
+
+def test_in_china_the_services_with_other_names_are_those_that_the_template_makes_endpoints_of(network):
+    """A name that is in the mapping and that no endpoint looks up would be misspelt."""
+    prefixes = network["Mappings"]["PrefixesByRegion"]
+    assert set(prefixes) == {"cn-north-1", "cn-northwest-1"}
+    made = {"execute-api", "sts", *network["Parameters"]["Services"]["Default"].split(",")}
+    looked_up = {re.sub(r"[.-]", "", name) for name in made}
+    for services in prefixes.values():
+        assert set(services) <= looked_up
+        assert set(services.values()) == {"cn.com.amazonaws"}
+    assert prefixes["cn-north-1"] == prefixes["cn-northwest-1"]
