@@ -40,7 +40,10 @@ def test_roles_that_the_scheduler_passes_and_asks_about_may_be_too_many_and_fewe
     reuse = "arn:aws:s3:::research"
     (sentence,) = problems(TrainingRoleArns=arns("role", 32, 120), ReuseBucketArns=reuse)
     assert sentence.startswith("the policy of ScheduleFunctionRole: it would have 1")
-    assert f"AWS allows {MAX_ROLE_POLICIES}. Shorten ReuseBucketArns, TrainingRoleArns, such as" in sentence
+    assert (
+        f"AWS allows {MAX_ROLE_POLICIES}. Shorten FunctionSubnetIds, ReuseBucketArns, TrainingRoleArns, such as"
+        in sentence
+    )
     assert problems(TrainingRoleArns=arns("role", 20, 120), ReuseBucketArns=reuse) == []
     assert problems(TrainingRoleArns=arns("role", 32, 120)) == [], "named once without reuse"
 

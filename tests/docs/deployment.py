@@ -170,8 +170,6 @@ def _check_make(_deployment: Deployment, typed: Typed) -> Iterator[str]:
             yield f"the Makefile reads no variable {name}"
         elif name == "ENV" and not stands_for(value, set(environments())):
             yield f"samconfig.toml has no environment {value}"
-        elif name == "REPLACE" and value not in _template("template.yaml")["Resources"]:
-            yield f"the template has no resource {value}"
 
 
 def _check_sam(deployment: Deployment, typed: Typed) -> Iterator[str]:

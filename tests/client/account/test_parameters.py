@@ -54,7 +54,7 @@ def test_each_environment_lacks_only_what_is_the_accounts_own(declared: paramete
         (
             "StageName",
             "v 1",
-            'the parameter StageName: it can\'t be "v 1". Letters, digits and underscores, at most 128.',
+            'the parameter StageName: it can\'t be "v 1". Letters, digits and underscores, at most 32.',
         ),
         ("TrainingRoleArns", "arn:aws:iam::123456789012:role/a,b", "the parameter TrainingRoleArns: it can't be "),
     ],

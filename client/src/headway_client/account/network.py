@@ -8,7 +8,7 @@ from headway_client.account.finding import Finding, Unread
 from headway_client.account.seen import Endpoint, Identity, RouteTable, Subnet
 
 API = "execute-api"
-NEEDED = ("dynamodb", "events", "lambda", "monitoring", "sagemaker.api", "sns", "sqs", "ssm")
+NEEDED = ("dynamodb", "events", "lambda", "monitoring", "sagemaker.api", "sns", "sqs")
 """The endpoint services that the functions call (docs/how-to/network.md, "Endpoints")."""
 
 FOR_BUCKETS = "s3"
