@@ -58,7 +58,7 @@ def test_of_an_account_that_is_ready_all_checks_are_ok():
     assert told(findings) == []
     assert [each.check for each in findings if each.result == "ok"] == [
         *("account", "stack", "table", "concurrency", "api logs", "endpoint", "subnets"),
-        *["network"] * 8,
+        *["network"] * 7,
         "role",
         *["quota"] * 3,
         *["scheduler"] * 4,
