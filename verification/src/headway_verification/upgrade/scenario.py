@@ -17,8 +17,9 @@ from headway_sandbox.errors import SandboxError
 from headway_sandbox.local import aws_account
 from headway_sandbox.local.checkout import Checkout
 from headway_sandbox.local.sandbox import Sandbox
-from headway_sandbox.sagemaker.request_builder import G5, P5
+from headway_sandbox.sagemaker.request_builder import G5
 from headway_verification.chaos.raw_state import RawState
+from headway_verification.chaos.run import POOLS
 from headway_verification.upgrade import builds, table_adoption
 from headway_verification.upgrade.prompt_driver import PromptDriver
 from headway_verification.upgrade.stack_state import StackView
@@ -26,8 +27,8 @@ from headway_verification.upgrade.version_overlap import Overlap
 from headway_verification.upgrade.workload import Traffic
 from headway_verification.upgrade.workspace import STACK, Workspace
 
-LIVE = {"pools": {P5: {"size": 3}, G5: {"size": 2}}, "access": {"details": "owner"}}
-"""The configuration that an administrator sets. The template's has one pool."""
+LIVE = {"pools": {pool: {"size": size} for pool, size in POOLS.items()}, "access": {"details": "owner"}}
+"""The configuration that an administrator sets, with the pools that users need. The template's has one pool."""
 
 TABLE = "sagemaker-queue"
 OTHER_TABLE = "sagemaker-queue-2"
@@ -152,7 +153,7 @@ class Scenario:
 
     def _return_to_old_version(self) -> None:
         self._title("A rollback to the version that keeps its configuration in a parameter")
-        self._resize(G5, 3)
+        self._resize(G5, POOLS[G5] - 1)
         document = {name: value for name, value in self._live.items() if name != "version"}
         # docs/how-to/migration.md
         parameter = f"/headway/{STACK}/config"
@@ -161,7 +162,7 @@ class Scenario:
         back = self._workplace.deploy()
         self._expect_success(back, "UPDATE_COMPLETE")
         self._expect_configuration("a rollback leaves the configuration alone", back)
-        self._resize(G5, 2)
+        self._resize(G5, POOLS[G5])
         self._expect_configuration("the old version changes it", back)
         self._workplace.install(self._plan.new, tools=Checkout.here().root)
         again = self._workplace.deploy()
