@@ -54,5 +54,5 @@ PRICES: dict[str, Price] = {
     "API Gateway requests": Price(3.50, 1e6, "api-gateway/pricing"),
     "interface endpoint hours": Price(0.01, 1, "privatelink/pricing"),
 }
-"""SSM's standard parameters, SageMaker's API, events of AWS services, schedules on the default bus and Lambda's reads
+"""SageMaker's API, events of AWS services, schedules on the default bus and Lambda's reads
 of a table's stream cost nothing."""

@@ -40,7 +40,7 @@ class WarmQueue(MeteredQueue):
     """A queue of a certain length whose instances are all in use, on warm handlers.
 
     It times everything in the functions' processes: handlers, decision, adapters, and boto3 as far as
-    the request that it would send. DynamoDB, SQS, SSM and SageMaker, which play in the same process, are left out.
+    the request that it would send. DynamoDB, SQS and SageMaker, which play in the same process, are left out.
 
     Args:
         waiting: jobs in the queue, the next one included; 1 to 10,000 (`configuration.MAX_WAITING`).

@@ -31,7 +31,7 @@ IDLE_MINUTES, JOBS, POOL_SIZE = 60, 40, 8
 MINUTES_A_MONTH = HOURS_A_MONTH * 60
 MB = {"api": 1024, "schedule": 1024, "observe": 512, "reconcile": 512, "patrol": 512, "watch": 512, "tell": 512}
 """The functions' memory (template.yaml)."""
-ASSUMED_CALL_MS = {"DynamoDB calls": 5, "SQS requests": 10, "SSM calls": 20, "EventBridge calls": 20}
+ASSUMED_CALL_MS = {"DynamoDB calls": 5, "SQS requests": 10, "EventBridge calls": 20}
 ASSUMED_CALL_MS |= {"SNS messages": 20, "CloudWatch requests": 50, "SageMaker calls": 200}
 """How long an invocation waits for an answer: assumed, as there is no AWS here."""
 POLLS_A_MINUTE = 5 * 60 // 20
