@@ -54,6 +54,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     copying = commands.add_parser("copy", help="make a table's items those of another one")
     copying.add_argument("source")
     copying.add_argument("target")
+    copying.add_argument(
+        "--with-configuration", action="store_true", help="copy the configuration too, such as one that is damaged"
+    )
     guarding = commands.add_parser("guard", help="let the queue launch nothing before its patrol has gone round")
     guarding.add_argument("table")
     for command in (copying, guarding):
@@ -69,7 +72,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     tables = boto3.resource("dynamodb", config=PATIENT)
     if args.command == "copy":
         source, target = tables.Table(args.source), tables.Table(args.target)
-        done = copy(read_items(source), target, args.second, keeps_configuration=True)
+        done = copy(read_items(source), target, args.second, keeps_configuration=not args.with_configuration)
         print(f"{done.written} items written, {done.removed} removed, {done.kept} were as they should be")
         return 0
     if args.command == "guard":

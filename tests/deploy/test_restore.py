@@ -200,6 +200,13 @@ def test_the_configuration_of_the_queue_stays_and_its_pools_and_teams_have_yet_t
         assert without_pause(tables.Table("queue")) == [*configuration(3), item("a")]
 
 
+def test_a_damaged_configuration_is_copied_on_request(tables):
+    fill(tables.Table("restored"), item("a"), *configuration(2, left=[]))
+    fill(tables.Table("queue"), item("b"), *configuration(3, document="{"))
+    restore.main(["copy", "restored", "queue", "--with-configuration"])
+    assert without_pause(tables.Table("queue")) == [*configuration(2, left=[]), item("a")]
+
+
 def test_the_configuration_is_restored_where_the_queue_has_none(tables):
     fill(tables.Table("restored"), item("a"), *configuration(2, left=[]))
     fill(tables.Table("queue"), item("b"), {"pk": "config", "sk": "history#9"})

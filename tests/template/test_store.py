@@ -71,6 +71,10 @@ def test_the_first_configuration_is_one_pool_made_from_two_parameters(of_type, t
     for name in ("PoolInstanceType", "PoolSize"):
         value = value.replace(f"${{{name}}}", str(defaults[name]))
     assert json.loads(value) == {"pools": {"ml.p5.48xlarge": {"size": 2}}}
+    # Older versions of the queue begin with the parameter, this one with a variable.
+    functions = of_type("AWS::Lambda::Function").values()
+    variables = [each["Environment"]["Variables"]["HEADWAY_FIRST_CONFIGURATION"] for each in functions]
+    assert variables == [parameter["Value"]] * len(functions)
 
 
 def test_the_configuration_may_outgrow_a_standard_parameter(of_type):

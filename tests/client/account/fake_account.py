@@ -20,7 +20,7 @@ ROLE = f"arn:aws:iam::{ACCOUNT}:role/HeadwayTrainingRole"
 SCHEDULER = f"arn:aws:iam::{ACCOUNT}:role/headway-ScheduleFunctionRole-1"
 API_ENDPOINT, VPC, OTHER_VPC = "vpce-0123456789abcdef0", "vpc-0123456789abcdef0", "vpc-0fedcba9876543210"
 SUBNETS = ("subnet-0123456789abcdef0", "subnet-0fedcba9876543210")
-SERVICES = ("dynamodb", "events", "lambda", "monitoring", "sagemaker.api", "sns", "sqs", "ssm")
+SERVICES = ("dynamodb", "events", "lambda", "monitoring", "sagemaker.api", "sns", "sqs")
 FUNCTIONS = ("Api", "Schedule", "Observe", "Reconcile", "Patrol", "Tell", "Watch")
 TRAINING, ALL, LONGEST = (
     "ml.p5.48xlarge for training job usage",

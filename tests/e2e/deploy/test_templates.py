@@ -80,7 +80,7 @@ def test_a_private_network_has_the_routes_that_functions_and_clients_need_and_no
     vpc = outputs["VpcId"]
     assert endpoints(sb, vpc) == {
         *("dynamodb", "events", "execute-api", "lambda", "logs", "monitoring", "s3", "sagemaker.api"),
-        *("sns", "sqs", "ssm", "sts"),
+        *("sns", "sqs", "sts"),
     }
     assert outputs["VpcEndpointIds"].startswith("vpce-")
     assert len(set(outputs["FunctionSubnetIds"].split(","))) == 2

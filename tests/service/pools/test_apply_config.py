@@ -11,6 +11,7 @@ import pytest
 from headway.reasons import Reason, ReasonCode
 from headway_sandbox.inprocess.deployment import START_S
 from headway_sandbox.inprocess.queue_configuration import QueueConfiguration
+from headway_service.actions.action import DEPLOYMENT
 from headway_service.errors import Conflict, InvalidConfiguration, RetryLater
 from headway_service.pools.apply_config import (
     TEAM_KEPT_MS,
@@ -19,8 +20,9 @@ from headway_service.pools.apply_config import (
     find_applied,
     get_effective,
 )
+from headway_service.pools.config_history import read_history
 from headway_service.pools.edit_config import ConfigEditor
-from headway_service.ports.table import Key, Put, Table, Write
+from headway_service.ports.table import Delete, Key, Put, Table, Write
 from headway_service.store import transitions
 from headway_service.store.ledger import read_ledger, read_team_names
 from headway_service.store.records.job import JobRecord
@@ -82,6 +84,19 @@ def test_the_first_document_counts_for_a_new_queue_only() -> None:
     changed = json.dumps({"pools": {P5: {"size": 9}}})
     assert apply_configuration(table, changed, CLOCKS) == get_effective(table, changed, CLOCKS) == begin(table)
     assert [pool.size for pool in read_ledger(table).pools] == [2]
+
+
+def test_a_configuration_whose_item_is_lost_comes_into_force_again() -> None:
+    table = MemoryTable()
+    live = QueueConfiguration(table, {"pools": {P5: {"size": 2}}}, CLOCKS).write(TEAM_A)
+    table.write([Delete(key=Key("config", "config"))])
+    found = begin(table)
+    assert (found.version, found.text, found.queue_teams) == (live.version + 1, live.text, ("", "a"))
+    assert [(each.version, each.by) for each, _ in read_history(table, 5).records] == [
+        (3, ""),
+        (2, ""),
+        (1, DEPLOYMENT.name),
+    ]
 
 
 def test_a_first_document_that_is_not_valid_is_refused_until_it_is() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -154,10 +153,15 @@ class Scenario:
     def _return_to_old_version(self) -> None:
         self._title("A rollback to the version that keeps its configuration in a parameter")
         self._resize(G5, POOLS[G5] - 1)
-        document = {name: value for name, value in self._live.items() if name != "version"}
         # docs/how-to/migration.md
-        parameter = f"/headway/{STACK}/config"
-        self._sandbox.client("ssm").put_parameter(Name=parameter, Value=json.dumps(document), Overwrite=True)
+        key = {"pk": {"S": "config"}, "sk": {"S": "config"}}
+        item = self._sandbox.client("dynamodb").get_item(TableName=TABLE, Key=key, ConsistentRead=True)["Item"]
+        self._sandbox.client("ssm").put_parameter(
+            Name=f"/headway/{STACK}/config",
+            Value=item["document"]["S"],
+            Overwrite=True,
+            Tier="Intelligent-Tiering",
+        )
         self._workplace.install(self._plan.old, tools=self._plan.old_sources)
         back = self._workplace.deploy()
         self._expect_success(back, "UPDATE_COMPLETE")

@@ -8,7 +8,7 @@ from headway_client.cli.output import times
 from headway_client.cli.output.table import NONE, Table
 from headway_client.models import ConfigurationChange
 
-EDITED = "(the parameter itself)"
+UNKNOWN = "(not known)"
 """The author of what was edited in Parameter Store, whose caller AWS's own records name."""
 
 
@@ -24,7 +24,7 @@ def change_rows(versions: Iterable[ConfigurationChange], *, wide: bool = False) 
 
 
 def _row(each: ConfigurationChange, *, wide: bool) -> list[str]:
-    row = [str(each.version), times.moment(each.time, wide=wide), each.by or EDITED]
+    row = [str(each.version), times.moment(each.time, wide=wide), each.by or UNKNOWN]
     if wide:
         row.append(each.address or NONE)
     return [*row, _changes(each, wide=wide), each.reason or NONE]

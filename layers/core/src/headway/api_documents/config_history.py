@@ -17,7 +17,7 @@ class ConfigurationChange(ApiDocument):
 
     version: int
     time: Annotated[Time, Member("When it came into force.")]
-    by: Annotated[str, Member("Who has set it, such as user/ada; empty if the parameter itself was edited.")]
+    by: Annotated[str, Member("Who has set it, such as user/ada; empty if it is not known.")]
     address: Annotated[str, Member("The IP address of that call; empty if it is not known.")]
     reason: Annotated[str, Member("The reason given; empty for none.")]
     changes: Annotated[tuple[WrongField, ...], Member("How it differs from the one before; at most 20 paths.")]

@@ -28,7 +28,7 @@ class ActionKind(StrEnum):
     PAUSE = "pause"
     DRAIN = "drain"
     RESUME = "resume"
-    #: The configuration was set, through the API or in Parameter Store.
+    #: The configuration was set.
     CONFIGURE = "configure"
     #: The stop of a training job that did not come through the queue.
     STOP_ROGUE = "stop rogue"

@@ -12,7 +12,7 @@ from headway_service.config import document as configuration
 from headway_service.config.document import Configuration
 from headway_service.errors import Conflict
 from headway_service.observability.logging import logger
-from headway_service.pools.config_history import find_record, record_of
+from headway_service.pools.config_history import find_record, read_history, record_of
 from headway_service.ports.clocks import Clocks
 from headway_service.ports.table import Absent, Check, Condition, Equals, Item, Key, Put, Table
 from headway_service.store import transitions
@@ -125,14 +125,36 @@ def put_in_force(
 
 
 def _begin(table: Table, first: str, clocks: Clocks) -> EffectiveConfig:
-    noted = EffectiveConfig(configuration=configuration.parse(first), version=1, modified_ms=clocks.machine_ms())
+    noted, author = _lost(table, clocks), None
+    if noted is None:
+        document = configuration.parse(first)
+        noted, author = EffectiveConfig(configuration=document, version=1, modified_ms=clocks.machine_ms()), DEPLOYMENT
+    else:
+        logger.error("the configuration was lost: the last one that is known comes into force again")
     try:
-        _note(table, noted, DEPLOYMENT, clocks, requires=Absent())
+        _note(table, noted, author, clocks, requires=Absent())
     except Conflict:
         # Two at once, such as the first two submissions after a deployment. The other one completes it.
         logger.info("another call puts the first configuration in force at the same time")
         return find_applied(table) or noted
     return _apply_to_ledger(table, noted, clocks)
+
+
+def _lost(table: Table, clocks: Clocks) -> EffectiveConfig | None:
+    """The last known configuration of a table that lacks its item, as the next version; None of a new table.
+
+    Only somebody who deletes the item by hand makes it so. The first document would take the rights of all teams.
+    """
+    page = read_history(table, 1)
+    if not page.records:
+        return None
+    newest, _ = page.records[0]
+    return EffectiveConfig(
+        configuration=configuration.validate_recorded(json.loads(newest.document)),
+        version=newest.version + 1,
+        modified_ms=clocks.machine_ms(),
+        life=newest.life,
+    )
 
 
 def _note(

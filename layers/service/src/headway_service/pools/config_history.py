@@ -37,11 +37,11 @@ class ConfigRecord(Record):
     """A document that came into force."""
 
     version: int
-    #: Versions begin again if the parameter is deleted and created again: how often that was, from 1 on.
+    #: How often versions have begun again, from 1 on. They did while the document was a parameter.
     life: int = 1
     #: When it came into force, training time, ms.
     changed_ms: int
-    #: The author. The name is empty if the parameter itself was edited; then AWS's own records name who.
+    #: The author. The name is empty if it is not known, as of an edit of the parameter that the document once was.
     by: str = ""
     address: str = ""
     reason: str = ""
@@ -66,7 +66,7 @@ def record_of(
 
     Args:
         document: its text.
-        author: who has changed it; None if the parameter itself was edited.
+        author: who has changed it; None if that is not known.
         changed_ms: when it comes into force, training time, ms.
         machine_ms: the same in machine time.
     """
@@ -121,8 +121,7 @@ def get_record(table: Table, life: int, version: int) -> ConfigRecord:
     record = find_record(table, life, version)
     if record is None:
         raise VersionNotFound(
-            f"no version {version} of the configuration is known since its parameter was created: `headway config "
-            "history` lists those that are"
+            f"no version {version} of the configuration is kept: `headway config history` lists those that are"
         )
     return record
 

@@ -54,7 +54,6 @@ _ITEMS = {
     "pause of all": "the pause of everything",
     "rogue": "the rogue job",
     "warm": "the warm pool",
-    "lease": "the lease of the configuration",
 }
 """Names of items in titles; all others are named by kind."""
 

@@ -344,7 +344,6 @@ _INSERTED_ONCE = (
     "The stream's filter and the publisher take insertions of digests only, so a second write of one is not published; "
     "the condition keeps the stored digest the published one."
 )
-_SAVES_CALLS = "the lease only saves calls: each write compares the version that it was made from"
 _DELETED = "the job is read after its attempt, and changes of the attempt alone are deleted with it"
 _IS_FINAL = "an end is final, regardless of other changes of the attempt since it was read"
 _STAYS_PAUSED = "a pause of all pools that ended in the meantime begins again, as requested"
@@ -374,8 +373,6 @@ REASONS: dict[tuple[str, str, str], str] = {
         _OUTLIVES,
     ),
     ("WeeklyDigests._write", "digest", "does not exist"): _INSERTED_ONCE,
-    ("ConfigEditor._alone", "lease", "does not exist"): _SAVES_CALLS,
-    ("ConfigEditor._alone", "lease", "has the holder that was read"): _SAVES_CALLS,
     ("end", "attempt", "has the version that was read"): _IS_FINAL,
     ("defer_launch", "attempt", "has the version that was read"): _DELETED,
     ("change_pause", "pause of all", "has the sinceMs that was read"): _STAYS_PAUSED,

@@ -21,9 +21,9 @@ partition ``pk``       sort key ``sk``             item
 ``ledger``             ``reservation#<job>``       :class:`ReservationRecord`: freed for a waiting job
 ``ledger``             ``rogue#<training job>``    :class:`RogueJobRecord`: one that did not come through the queue
 ``ledger``             ``team#<team>``             :class:`TeamRecord`: a team that has queues
-``config``             ``config``                  the last valid configuration
-``config``             ``edit#<invocation>``       a write of the configuration that is not known to have ended well
-``config``             ``lease``                   the current writer of the configuration
+``config``             ``config``                  the configuration in force
+``config``             ``history#<life>#<n>``      ``ConfigRecord`` of ``headway_service.pools.config_history``:
+                                                   one that was in force
 ``digest``             day                         :class:`DigestRecord`: what was used in the week before
 ``deployment``         ``deployment``              the key of the marks (:mod:`headway_service.store.marks`)
 ``feed``               ``head``                    :class:`FeedHead`: where the chain of entries begins
