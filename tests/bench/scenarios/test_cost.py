@@ -127,3 +127,7 @@ def test_the_free_tier_is_taken_off_once(number: float, usd: float) -> None:
     price = Price(0.10, 1, "", free=10)
     assert price.of(number, free=True) == pytest.approx(usd)
     assert price.of(number) == pytest.approx(number / 10)
+
+
+def test_the_page_counts_the_endpoints_that_the_networks_template_makes() -> None:
+    assert RESULT["interface endpoints"] == cost.endpoints()
