@@ -151,6 +151,11 @@ def test_a_version_that_never_was_in_force_is_not_found(world: World, version: i
         get_record(world.table, 1, version)
 
 
+def test_a_new_queue_has_no_history() -> None:
+    page = read_history(World(pools={P5: 2}).table, 5)
+    assert (list(page.records), page.next) == ([], None)
+
+
 def test_the_first_document_of_a_deployment_is_recorded() -> None:
     world = World(pools={P5: 2})
     world.tick()

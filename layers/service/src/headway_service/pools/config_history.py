@@ -104,7 +104,7 @@ def read_history(table: Table, limit: int, after: str | None = None) -> HistoryP
     """
     begin = "" if after is None else _parse(after).sk
     found = [ConfigRecord.parse(item) for item in table.query(_PK, prefix=_PREFIX, after=begin, limit=limit + 1)]
-    pairs = list(zip(found, [*found[1:], None], strict=True))[:limit]
+    pairs = list(zip(found, [*found[1:], None][: len(found)], strict=True))[:limit]
     last = found[limit - 1] if len(found) > limit else None
     return HistoryPage(records=pairs, next=None if last is None else f"{last.life}.{last.version}")
 
