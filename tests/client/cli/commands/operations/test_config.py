@@ -9,7 +9,7 @@ from headway_client.errors import ServerFaultError
 from headway_client.http.api import HeadwayApi
 from tests.client.command_line import Run, Write
 from tests.client.fakes.contract_config import record
-from tests.client.fakes.server import ContractServer, Fault
+from tests.client.fakes.server import ContractServer
 
 POOL = "ml.p5.48xlarge"
 
@@ -40,16 +40,6 @@ def test_a_version_is_a_number_and_is_not_given_where_it_does_not_matter(
     run: Run, request_file: Write, options: tuple[str, ...]
 ):
     assert run("config", "set", request_file({}), *options)[0] == 2
-
-
-def test_a_configuration_that_can_not_be_used_says_why(run: Run, server: ContractServer):
-    document = {"document": {}, "version": 0, "problem": "The parameter holds no JSON."}
-    server.fail(Fault(status=200, body=json.dumps(document).encode()))
-
-    assert run("config", "show")[1:] == (
-        "{}\n",
-        "headway: This is version 0.\nheadway: It is not valid: The parameter holds no JSON.\n",
-    )
 
 
 # ------------------------------------------------------------------------------------------- changes of a configuration
@@ -197,7 +187,7 @@ def test_the_history_names_who_changed_what_and_why_the_newest_first(run: Run, r
     assert [row.split()[0] for row in rows[2:]] == ["3", "2", "1"]
     assert f"pools.{POOL}.size: 3 → 4" in rows[2]
     assert rows[2].rstrip().endswith("size 4")
-    assert "(the parameter itself)" in rows[4]
+    assert "(not known)" in rows[4]
     wide = run("config", "history", "-o", "wide")[1]
     assert "10.0.0.7" in wide
 
