@@ -157,21 +157,6 @@ def test_each_change_of_a_training_job_is_saved(proxy: Proxy):
     assert saved_tags() == {}
 
 
-def test_the_configuration_is_saved_before_the_response(proxy: Proxy, monkeypatch: pytest.MonkeyPatch):
-    saved: list[tuple[str, ...]] = []
-
-    def save(*services: str) -> None:
-        saved.append(services)
-        proxy.journal.put("items", "saved", list(services))
-
-    monkeypatch.setattr(service_state, "save", save)
-    proxy.call("ssm", "GetParameter")
-    proxy.call("iam")
-    assert saved == []
-    proxy.call("ssm", "PutParameter")
-    assert (saved, proxy.at_response["saved"]) == ([("ssm",)], ["ssm"])
-
-
 @pytest.mark.parametrize(
     ("service", "operation", "method", "path", "changes"),
     [
