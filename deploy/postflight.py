@@ -8,11 +8,10 @@ CloudFormation runs no function: a version that cannot be imported is deployed s
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 
+from deploy.samconfig_arguments import make_parser
 from headway_client.account.examine import Subject, invoke_all
 from headway_client.account.samconfig import read_target
 from headway_client.account.session import configured_connection, make_clients
@@ -21,9 +20,7 @@ from headway_client.errors import ClientError
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Invoke the functions; 1 if one of them, or the API, does not answer as it has to."""
-    parser = argparse.ArgumentParser(description="Invoke each function of a deployed stack once.")
-    parser.add_argument("config", type=Path, help="the samconfig that sam deploys with")
-    parser.add_argument("env", help="the part of it")
+    parser = make_parser("Invoke each function of a deployed stack once.")
     args = parser.parse_args(argv)
     try:
         target = read_target(args.config, args.env)

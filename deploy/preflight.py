@@ -9,13 +9,14 @@ deployment. So what can fail later is checked before, by the checks of `headway 
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 from deploy import policy_sizes
 from deploy.resolve import Place
+from deploy.samconfig_arguments import make_parser
 from headway_client.account.examine import Given, Subject, examine
 from headway_client.account.finding import Finding
 from headway_client.account.parameters import read_declared
@@ -29,24 +30,15 @@ BUILT = Path(".aws-sam/build/template.yaml")
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Check; 1 if the deployment would fail."""
-    parser = argparse.ArgumentParser(description="Check parameters and account before a deployment.")
-    parser.add_argument("config", type=Path, help="the samconfig that sam deploys with")
-    parser.add_argument("env", help="the part of it")
+    parser = make_parser("Check parameters and account before a deployment.")
     parser.add_argument("--template", type=Path, default=BUILT, help="the template that is deployed")
     args = parser.parse_args(argv)
     try:
         target = read_target(args.config, args.env)
-
-        def check_policies(values: Mapping[str, str], identity: Identity) -> Iterator[Finding]:
-            place = Place(
-                stack=target.stack, partition=identity.partition, region=identity.region, account=identity.account
-            )
-            return policy_sizes.check(args.template, values, place)
-
         given = Given(
             overrides=read_overrides(args.config, args.env),
             declared=read_declared(args.template),
-            check=check_policies,
+            check=partial(check_policies, args.template, target.stack),
         )
         subject = Subject(stack=target.stack, given=given, connection=configured_connection())
         findings = list(examine(make_clients(region=target.region, profile=target.profile), subject))
@@ -59,6 +51,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     if refused:
         print("Nothing was changed. CHECKS=no deploys without these checks.", file=sys.stderr)
     return 1 if refused else 0
+
+
+def check_policies(template: Path, stack: str, values: Mapping[str, str], identity: Identity) -> Iterator[Finding]:
+    """Find the policies of the stack that AWS would refuse for their sizes, which depend on the lists in parameters."""
+    place = Place(stack=stack, partition=identity.partition, region=identity.region, account=identity.account)
+    return policy_sizes.check(template, values, place)
 
 
 if __name__ == "__main__":

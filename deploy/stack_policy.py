@@ -7,12 +7,12 @@ Source: CloudFormation user guide, "Prevent updates to stack resources".
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
 import boto3
 
+from deploy.samconfig_arguments import make_parser
 from headway_client.account.samconfig import read_target
 from headway_client.errors import UsageError
 
@@ -21,9 +21,7 @@ POLICY = Path(__file__).with_name("stack-policy.json")
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Set the policy of the stack that sam deploys."""
-    parser = argparse.ArgumentParser(description="Have CloudFormation refuse to replace or remove the table.")
-    parser.add_argument("config", type=Path, help="the samconfig that sam deploys with")
-    parser.add_argument("env", help="the part of it")
+    parser = make_parser("Have CloudFormation refuse to replace or remove the table.")
     args = parser.parse_args(argv)
     try:
         target = read_target(args.config, args.env)

@@ -293,7 +293,7 @@ def _argument_problems(name: str, arguments: Sequence[str]) -> Iterator[str]:
     """What a module's own parser has against arguments."""
     module = importlib.import_module(name)
     source = Path(str(module.__file__)).read_text(encoding="utf-8")
-    if "ArgumentParser" not in source:
+    if "parse_args" not in source:
         positions = [int(number) for number in re.findall(r"sys\.argv\[(\d)\]", source)]
         if len(arguments) != max(positions, default=0):
             yield f"{name} takes {max(positions, default=0)} arguments, not {len(arguments)}"

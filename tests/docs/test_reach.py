@@ -14,7 +14,7 @@ from headway_client.cli import diagnostics
 from headway_client.http.error_mapping import refused
 
 PAGE = (Path(__file__).parents[2] / "docs/how-to/reach.md").read_text(encoding="utf-8")
-TABLE = PAGE.partition("\n## What fails, and how it is told\n")[2]
+TABLE = PAGE.partition("\n## Troubleshooting\n")[2]
 HOST = "vpce-0123456789abcdef0-abcdefgh.execute-api.eu-west-1.vpce.amazonaws.com"
 ENDPOINT = f"https://{HOST}/v1"
 

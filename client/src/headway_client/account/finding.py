@@ -10,7 +10,7 @@ Result = Literal["ok", "note", "problem"]
 BLOCKING = frozenset({"parameters", "policies", "stack", "table", "concurrency", "api logs", "endpoint", "subnets"})
 """Checks whose problems make a deployment fail, or lose the queue: `make deploy` refuses it then, before any change.
 
-Problems of all other checks are mended in the account, without a deployment: for `make deploy` they are notes.
+All other problems are solved in the account, without a new deployment. `make deploy` prints them as notes.
 """
 
 

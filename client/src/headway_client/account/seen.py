@@ -11,7 +11,7 @@ _NEVER_CREATED = frozenset({"CREATE_FAILED", "ROLLBACK_COMPLETE", "ROLLBACK_FAIL
 
 @dataclass(frozen=True, kw_only=True)
 class Identity:
-    """The account, the region, and who asks."""
+    """The account, the region and the ARN of the credentials."""
 
     account: str
     region: str
