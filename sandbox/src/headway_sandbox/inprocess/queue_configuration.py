@@ -40,8 +40,10 @@ class QueueConfiguration:
         known = find_applied(self._table)
         return 1 if known is None else known.version
 
+    def begin(self) -> EffectiveConfig:
+        """The configuration in force; in a new queue the first one is put in force."""
+        return apply_configuration(self._table, self.first, self._clocks)
+
     def write(self, document: Mapping[str, Any]) -> EffectiveConfig:
         """Put a document in force."""
-        known = apply_configuration(self._table, self.first, self._clocks)
-        wanted = configuration.validate(document)
-        return put_in_force(self._table, known, wanted, None, self._clocks)
+        return put_in_force(self._table, self.begin(), configuration.validate(document), None, self._clocks)

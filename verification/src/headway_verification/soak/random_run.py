@@ -131,7 +131,7 @@ def make_run(
     if predicts:
         learn(queue)
     if seed % 3:
-        begin_an_hour_later(queue, sizes)
+        begin_an_hour_later(queue)
     people = Workload(queue, Random(f"people {seed}"), plan, order, waits=waits, predicts=predicts)
     violation = None
     try:
@@ -174,15 +174,10 @@ def keep_warm_pools(queue: Deployment, sizes: Mapping[str, int]) -> None:
     queue.set_account(queue.fleet.faults.with_changes({"warm_pool_quotas": dict.fromkeys(sizes, 9)}))
 
 
-def begin_an_hour_later(queue: Deployment, sizes: Mapping[str, int]) -> None:
-    """Count the pauses of these pools, and let entries of the feed be a chain, as an hour after a deployment.
-
-    Args:
-        sizes: the sizes of the pools.
-    """
+def begin_an_hour_later(queue: Deployment) -> None:
+    """Count the pauses of all pools, and let entries of the feed be a chain, as an hour after a deployment."""
     with _without_faults(queue):
-        for pool, size in sizes.items():
-            queue.write_by_hand(transitions.add_pool(pool, size))
+        queue.configuration.begin()
         for known in read_pools(queue.table):
             queue.write_by_hand(transitions.begin_to_count_pauses(known, 0))
         queue.write_by_hand([FeedHead(last=int(START_S * 1000) - 1, chained_from_ms=0).put(None)])
