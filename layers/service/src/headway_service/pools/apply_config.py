@@ -120,7 +120,8 @@ def put_in_force(
     noted = EffectiveConfig(
         configuration=wanted, version=known.version + 1, modified_ms=clocks.machine_ms(), life=known.life
     )
-    _note(table, noted, author, clocks, requires=_is_noted(known), missing=_missing_record(table, known))
+    records = [*_records(noted, author, clocks), *_missing_record(table, known)]
+    table.write([Put(item=_item(noted), requires=_is_noted(known)), *records])
     return _apply_to_ledger(table, noted, clocks)
 
 
@@ -132,7 +133,7 @@ def _begin(table: Table, first: str, clocks: Clocks) -> EffectiveConfig:
     else:
         logger.error("the configuration was lost: the last one that is known comes into force again")
     try:
-        _note(table, noted, author, clocks, requires=Absent())
+        table.write([Put(item=_item(noted), requires=Absent()), *_records(noted, author, clocks)])
     except Conflict:
         # Two at once, such as the first two submissions after a deployment. The other one completes it.
         logger.info("another call puts the first configuration in force at the same time")
@@ -157,15 +158,8 @@ def _lost(table: Table, clocks: Clocks) -> EffectiveConfig | None:
     )
 
 
-def _note(
-    table: Table,
-    noted: EffectiveConfig,
-    author: Author | None,
-    clocks: Clocks,
-    *,
-    requires: Condition,
-    missing: Collection[Put] = (),
-) -> None:
+def _records(noted: EffectiveConfig, author: Author | None, clocks: Clocks) -> list[Put]:
+    """What the history and the list of actions say of a new document."""
     record = record_of(
         noted.text,
         version=noted.version,
@@ -175,7 +169,7 @@ def _note(
         machine_ms=clocks.machine_ms(),
     )
     action = ActionRecord.of(ActionKind.CONFIGURE, str(noted.version), author or Author(name=""), clocks)
-    table.write([Put(item=_item(noted), requires=requires), record.put(), action.put(), *missing])
+    return [record.put(), action.put()]
 
 
 def _missing_record(table: Table, known: EffectiveConfig) -> list[Put]:
