@@ -26,7 +26,7 @@ from headway_verification.soak.safeguards.conditions import Call, Place, recorde
 from headway_verification.soak.safeguards.mutations import PATCHES, REASONS
 from headway_verification.soak.trials.crash_points import Way, crashes, meetings, undisturbed, violation_in
 from headway_verification.soak.trials.interleavings import INTERLEAVINGS
-from headway_verification.soak.trials.scenarios import SITUATIONS
+from headway_verification.soak.trials.scenarios import SITUATIONS, Scenario
 
 Safeguard = Place | frozenset[Place] | str
 """A condition, conditions that fail together, or a name in :data:`PATCHES`."""
@@ -51,10 +51,14 @@ class SurveyedTrial:
     name: str
     is_interleaving: bool
 
+    @property
+    def situation(self) -> Scenario:
+        """What precedes the faults or the other actors."""
+        return INTERLEAVINGS[self.name].situation if self.is_interleaving else SITUATIONS[self.name]
+
     def ways(self) -> Sequence[Way]:
         """Return all ways of the trial."""
-        situation = INTERLEAVINGS[self.name].situation if self.is_interleaving else SITUATIONS[self.name]
-        trial = undisturbed(self.name, situation)
+        trial = undisturbed(self.name, self.situation)
         return meetings(trial) if self.is_interleaving else crashes(trial)
 
 
