@@ -45,7 +45,7 @@ from headway_verification.soak.trials.scenarios import SITUATIONS
 SEEDS = 40
 ORDER_SEEDS = (6, 11)
 """Of runs with another order among equals."""
-PREEMPTING_SEEDS = {Order.SHORTEST_REMAINING: 4, Order.SHARED: 4}
+PREEMPTING_SEEDS = {Order.SHORTEST_REMAINING: 15, Order.SHARED: 3}
 """Of runs in which jobs preempt equals."""
 PREDICTED_SEED = 0
 """Of a run in which jobs preempt equals by predicted run times, and outlive these."""
