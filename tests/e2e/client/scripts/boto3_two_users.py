@@ -40,6 +40,7 @@ def main(name: str, role: str, bucket: str, instance_type: Any) -> None:
             clients[user].stop_training_job(TrainingJobName=f"{name}-{other}")
         except ClientError as error:
             print(f"{user} stops the job of {other}:", error.response["Error"]["Code"])
+    for user in USERS:
         clients[user].stop_training_job(TrainingJobName=f"{name}-{user}")
     for operation, arguments in {
         "describe_training_job": {"TrainingJobName": f"{name}-ada"},
