@@ -110,7 +110,7 @@ def test_a_quota_refuses_one_job_and_the_others_go_on(
 
 
 def test_the_board_opens_on_a_busy_queue_and_ends_by_itself(tmp_path: Path):
-    command = [sys.executable, "-m", "headway_sandbox.demo.board", "--no-browser", "--seconds", "15"]
+    command = [sys.executable, "-m", "headway_sandbox.demo.board", "--no-browser", "--seconds", "45"]
     done = subprocess.run(
         command, env={**os.environ, "TMPDIR": str(tmp_path)}, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT, text=True, timeout=TIMEOUT_S, check=False,
