@@ -73,6 +73,14 @@ def test_a_job_that_is_followed_is_told_from_then_on():
     assert [sentence.partition(":")[0] for sentence in told] == ["job1 waits", "job1 runs as job1"]
 
 
+def test_where_the_sdk_prints_the_changes_only_what_the_caller_did_is_told():
+    told: list[str] = []
+    progress = Progress(told.append, changes=False)
+    progress.follow(seen())
+    progress.update(seen(**RUNS))
+    assert [sentence.partition(":")[0] for sentence in told] == ["job1 waits"]
+
+
 def test_a_preemption_is_reported_once():
     told: list[str] = []
     progress = Progress(told.append)

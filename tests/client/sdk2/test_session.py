@@ -62,6 +62,14 @@ def test_an_estimator_ends_in_the_queue_with_its_sources_in_s3(server: ContractS
     assert aws.calls == []
 
 
+def test_what_became_of_a_submission_is_printed_also_without_waiting(
+    server: ContractServer, sources: str, capsys: pytest.CaptureFixture[str]
+):
+    pytorch(sources, session()).fit(wait=False, job_name="job1")
+
+    assert "headway: job1 waits, place 1 in the queue: " in capsys.readouterr().err
+
+
 def test_a_script_needs_no_arguments_for_its_session(server: ContractServer, sources: str):
     pytorch(sources, QueueTrainingJobSession()).fit(wait=False)
 

@@ -97,7 +97,7 @@ def runs(**changes: Any) -> Runs:
 def permissions(**changes: str) -> Permissions:
     """Decisions, with changes by the names of the questions in `headway_verification.acceptance.checks.callers`."""
     allowed = (asked.CREATE_MARKED, asked.TAG_AT_CREATION, asked.STOP_MARKED, asked.RELEASE_MARKED)
-    refused = (asked.CREATE_UNMARKED, asked.TAG_LATER, asked.STOP_UNMARKED)
+    refused = (asked.CREATE_UNMARKED, asked.TAG_LATER, asked.STOP_UNMARKED, asked.CHANGE_MARKED)
     decisions = {**dict.fromkeys(allowed, "allowed"), **dict.fromkeys(refused, "implicitDeny")}
     return Permissions(decisions={**decisions, **{getattr(asked, name): value for name, value in changes.items()}})
 

@@ -40,6 +40,7 @@ OPPOSITES: dict[str, list[tuple[str, dict[str, Any]]]] = {
     "marked-control": [
         ("no stop", {"permissions": fakes.permissions(STOP_MARKED="explicitDeny")}),
         ("no release", {"permissions": fakes.permissions(RELEASE_MARKED="implicitDeny")}),
+        ("anything is changed", {"permissions": fakes.permissions(CHANGE_MARKED="allowed")}),
         ("others are stopped", {"permissions": fakes.permissions(STOP_UNMARKED="allowed")}),
     ],
     "launched-with-mark": [

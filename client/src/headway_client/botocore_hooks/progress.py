@@ -24,11 +24,13 @@ class Progress:
         notify: shows a sentence; None for no notifications.
         own_only: whether only jobs that were given to `follow` are notified about. The SDKs describe all jobs that they
             list, those of other users too.
+        changes: whether `update` notifies: not where the SDK prints the changes itself.
     """
 
-    def __init__(self, notify: Notify | None, *, own_only: bool = False) -> None:
+    def __init__(self, notify: Notify | None, *, own_only: bool = False, changes: bool = True) -> None:
         self._notify = notify
         self._own_only = own_only
+        self._changes = changes
         self._notified: TtlCache[tuple[object, ...]] = TtlCache(max_size=MAX_FOLLOWED_JOBS, ttl_s=_FOREVER)
         self._preemptions: TtlCache[int] = TtlCache(max_size=MAX_FOLLOWED_JOBS, ttl_s=_FOREVER)
 
@@ -38,7 +40,7 @@ class Progress:
 
     def update(self, job: Job) -> None:
         """Notify about the changes of a job since the last update, if there are any."""
-        if not self._own_only or self._notified.get(job.name) is not None:
+        if self._changes and (not self._own_only or self._notified.get(job.name) is not None):
             self._report(job)
 
     def _report(self, job: Job) -> None:

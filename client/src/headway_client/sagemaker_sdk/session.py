@@ -12,6 +12,7 @@ from headway_client.botocore_hooks.progress import Progress
 from headway_client.botocore_hooks.queue_access import QueueAccess
 from headway_client.errors import UsageError
 from headway_client.http.connect import configured_connection
+from headway_client.text import to_stderr
 
 if TYPE_CHECKING:
     import boto3
@@ -26,8 +27,9 @@ class QueueTrainingJobSession(Session):  # type: ignore[misc]  # the SDK has no 
 
         PyTorch(..., sagemaker_session=QueueTrainingJobSession(priority=5)).fit(inputs)
 
-    While it waits, changes of the place in the queue are printed, then the logs of the job's attempts in order. Ctrl-C
-    only ends the waiting: the job stays in the queue.
+    ``fit`` prints to standard error what became of the submission: the job's place in the queue, and what it runs
+    without. While it waits, changes of the place are printed, then the logs of the job's attempts in order. Ctrl-C only
+    ends the waiting: the job stays in the queue.
 
     A job's priority is that of its tag ``priority`` (``tags=[{"Key": "priority", "Value": "5"}]``), or else the
     session's. If the queue refuses a request, ``fit`` raises the botocore ``ClientError`` that SageMaker would raise:
@@ -74,7 +76,9 @@ class QueueTrainingJobSession(Session):  # type: ignore[misc]  # the SDK has no 
         elsewhere = self._queue.why_not(self.sagemaker_client)
         if elsewhere is not None:
             raise UsageError(elsewhere)
-        attach_client(self.sagemaker_client, self._queue, Progress(None), priority=priority)
+        # The SDK prints what changes while it waits, from the job's descriptions.
+        progress = Progress(to_stderr, changes=False)
+        attach_client(self.sagemaker_client, self._queue, progress, priority=priority)
 
     def wait_for_job(self, job: str, poll: int = 5) -> Any:
         """Wait for a training job; on Ctrl-C print how to stop the unfinished jobs.

@@ -15,7 +15,8 @@ TAG_AT_CREATION = "AddTags of the mark by CreateTrainingJob"
 TAG_LATER = "AddTags of the mark to another job"
 STOP_MARKED = "StopTrainingJob of a marked job"
 STOP_UNMARKED = "StopTrainingJob of another job"
-RELEASE_MARKED = "UpdateTrainingJob of a marked job"
+RELEASE_MARKED = "UpdateTrainingJob that ends a marked job's warm pool"
+CHANGE_MARKED = "UpdateTrainingJob that changes anything else of it"
 
 
 def stranger_is_refused(callers: Callers) -> Finding:
@@ -44,8 +45,8 @@ def tag_at_creation(permissions: Permissions) -> Finding:
 
 
 def marked_control(permissions: Permissions) -> Finding:
-    """Whether it may stop marked training jobs and release their warm pools, and not stop others."""
-    return _split(permissions, yes=(STOP_MARKED, RELEASE_MARKED), no=(STOP_UNMARKED,))
+    """Whether it may stop marked training jobs and end their warm pools, and change no others and nothing else."""
+    return _split(permissions, yes=(STOP_MARKED, RELEASE_MARKED), no=(STOP_UNMARKED, CHANGE_MARKED))
 
 
 def _split(permissions: Permissions, *, yes: tuple[str, ...], no: tuple[str, ...]) -> Finding:

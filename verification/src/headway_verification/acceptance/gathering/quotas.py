@@ -23,9 +23,19 @@ _PLAIN = re.compile(r"ml\.[cmtr]\d\w*\.\w+")
 
 
 def all_of(target: Target) -> Mapping[str, float]:
-    """Return the quotas of SageMaker, by name."""
-    pages = target.client("service-quotas").get_paginator("list_service_quotas").paginate(ServiceCode="sagemaker")
-    return {each["QuotaName"]: each["Value"] for page in pages for each in page["Quotas"]}
+    """Return the quotas of SageMaker, by name.
+
+    AWS may leave out of the account's own what was never raised (service model, ListServiceQuotas): there its default
+    applies.
+    """
+    client = target.client("service-quotas")
+    listed = [
+        each
+        for operation in ("list_aws_default_service_quotas", "list_service_quotas")
+        for page in client.get_paginator(operation).paginate(ServiceCode="sagemaker")
+        for each in page["Quotas"]
+    ]
+    return {each["QuotaName"]: each["Value"] for each in listed}
 
 
 def over_quota(target: Target, temporary: Temporary, quotas: Mapping[str, float]) -> Answer:

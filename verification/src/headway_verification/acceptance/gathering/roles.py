@@ -160,10 +160,11 @@ def answer_once_in_force(call: Callable[[], object], *, told: str) -> Answer:
     return answers[-1]
 
 
-_REQUEST, _RESOURCE, _TAGGING = (
+_REQUEST, _RESOURCE, _TAGGING, _KEEP_ALIVE = (
     f"aws:RequestTag/{ATTEMPT_TAG}",
     f"aws:ResourceTag/{ATTEMPT_TAG}",
     "sagemaker:TaggingAction",
+    "sagemaker:KeepAlivePeriod",
 )
 QUESTIONS: Mapping[str, tuple[str, tuple[str, ...]]] = {
     asked.CREATE_MARKED: ("sagemaker:CreateTrainingJob", (_REQUEST,)),
@@ -172,7 +173,8 @@ QUESTIONS: Mapping[str, tuple[str, tuple[str, ...]]] = {
     asked.TAG_LATER: ("sagemaker:AddTags", (_REQUEST,)),
     asked.STOP_MARKED: ("sagemaker:StopTrainingJob", (_RESOURCE,)),
     asked.STOP_UNMARKED: ("sagemaker:StopTrainingJob", ()),
-    asked.RELEASE_MARKED: ("sagemaker:UpdateTrainingJob", (_RESOURCE,)),
+    asked.RELEASE_MARKED: ("sagemaker:UpdateTrainingJob", (_RESOURCE, _KEEP_ALIVE)),
+    asked.CHANGE_MARKED: ("sagemaker:UpdateTrainingJob", (_RESOURCE,)),
 }
 """What is simulated: the action, and the condition keys that the request has."""
 
@@ -185,8 +187,13 @@ def permissions(target: Target) -> Permissions:
     name = resource["StackResourceDetail"]["PhysicalResourceId"]
     iam = target.client("iam")
     arn = iam.get_role(RoleName=name)["Role"]["Arn"]
-    values = dict.fromkeys((_REQUEST, _RESOURCE), f"{target.outputs['TableName']}/accept")
-    values[_TAGGING] = "CreateTrainingJob"
+    mark = f"{target.outputs['TableName']}/accept"
+    values = {
+        _REQUEST: ("string", mark),
+        _RESOURCE: ("string", mark),
+        _TAGGING: ("string", "CreateTrainingJob"),
+        _KEEP_ALIVE: ("numeric", "0"),
+    }
 
     def decision(action: str, keys: tuple[str, ...]) -> str:
         answer = iam.simulate_principal_policy(
@@ -194,7 +201,9 @@ def permissions(target: Target) -> Permissions:
             ActionNames=[action],
             ResourceArns=[target.training_job_arn("accept")],
             ContextEntries=[
-                {"ContextKeyName": key, "ContextKeyValues": [values[key]], "ContextKeyType": "string"} for key in keys
+                {"ContextKeyName": key, "ContextKeyValues": [value], "ContextKeyType": kind}
+                for key in keys
+                for kind, value in [values[key]]
             ],
         )
         return str(answer["EvaluationResults"][0]["EvalDecision"])
