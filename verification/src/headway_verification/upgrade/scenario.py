@@ -19,6 +19,7 @@ from headway_sandbox.local.sandbox import Sandbox
 from headway_sandbox.sagemaker.request_builder import G5
 from headway_verification.chaos.raw_state import RawState
 from headway_verification.chaos.run import POOLS
+from headway_verification.chaos.workload import RETRIES
 from headway_verification.upgrade import builds, table_adoption
 from headway_verification.upgrade.prompt_driver import PromptDriver
 from headway_verification.upgrade.stack_state import StackView
@@ -26,8 +27,15 @@ from headway_verification.upgrade.version_overlap import Overlap
 from headway_verification.upgrade.workload import Traffic
 from headway_verification.upgrade.workspace import STACK, Workspace
 
-LIVE = {"pools": {pool: {"size": size} for pool, size in POOLS.items()}, "access": {"details": "owner"}}
-"""The configuration that an administrator sets, with the pools that users need. The template's has one pool."""
+LIVE = {
+    "pools": {pool: {"size": size} for pool, size in POOLS.items()},
+    "access": {"details": "owner"},
+    "retries": RETRIES,
+}
+"""The configuration that an administrator sets, with the pools that users need. The template's has one pool.
+
+Some jobs of the workload fail whenever they run, for want of capacity: by default these are retried without end.
+"""
 
 TABLE = "sagemaker-queue"
 OTHER_TABLE = "sagemaker-queue-2"

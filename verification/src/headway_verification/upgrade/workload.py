@@ -36,7 +36,7 @@ SUBMIT_S = 2.0
 MOST_JOBS = 1000
 """The maximum number of jobs, regardless of the duration of the updates."""
 
-REST_S = 420.0
+REST_S = 240.0
 """The time limit for the queue to come to rest without submissions."""
 
 _WAKE = "-wake.fifo"
