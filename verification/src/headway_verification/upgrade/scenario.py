@@ -134,7 +134,7 @@ class Scenario:
             self._update(traffic)
             self._change_first_pool()
             if self._plan.migrates:
-                self._return_to_old_version()
+                self._return_to_old_version(traffic)
             if not self._plan.short:
                 self._refused_half_way(traffic)
                 self._bad_version(traffic)
@@ -158,8 +158,9 @@ class Scenario:
         self._expect_configuration("another PoolSize and other tags leave the configuration alone", update)
         self._say(f"the configuration is the same: {_pools_of(self._live)}")
 
-    def _return_to_old_version(self) -> None:
+    def _return_to_old_version(self, traffic: Traffic) -> None:
         self._title("A rollback to the version that keeps its configuration in a parameter")
+        traffic.allow(G5, POOLS[G5] - 1)
         self._resize(G5, POOLS[G5] - 1)
         # docs/how-to/migration.md
         key = {"pk": {"S": "config"}, "sk": {"S": "config"}}

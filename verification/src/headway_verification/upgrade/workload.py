@@ -96,6 +96,10 @@ class Traffic:
         self._until(lambda: self._reader.observe().states.keys() >= {"running", "pending"})
         return self._reader.observe()
 
+    def allow(self, pool: str, size: int) -> None:
+        """Expect that a pool is resized, for a time."""
+        self._invariants.allow(pool, size)
+
     def observe(self) -> RawState:
         """Read the table and SageMaker."""
         return self._reader.observe()
