@@ -191,6 +191,10 @@ soak: .venv/.made ## simulate SEEDS random runs of a queue with faults everywher
 snapshots: .venv/.made ## simulate COUNT random snapshots until nothing changes; SEED draws them
 	PYTHONPATH=$(CORE_PATH):. $(VENV)/python -m tests.core.random_snapshots --count $(or $(COUNT),200000) --seed $(or $(SEED),1)
 
+.PHONY: reclaims
+reclaims: .venv/.made ## reclaim guarantees in COUNT random snapshots, and look for fairer victims; SEED draws them
+	PYTHONPATH=$(CORE_PATH):. $(VENV)/python -m tests.core.random_reclaims --count $(or $(COUNT),100000) --seed $(or $(SEED),1)
+
 .PHONY: truths
 truths: .venv/.made ## follow what decisions say in COUNT random snapshots; SEED draws them
 	PYTHONPATH=$(CORE_PATH):. $(VENV)/python -m tests.core.truths --count $(or $(COUNT),200000) --seed $(or $(SEED),1)

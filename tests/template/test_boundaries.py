@@ -78,6 +78,14 @@ BREACHES = {
         "layers/core/src/headway/scheduling/placement/memo.py",
         "headway.scheduling.placement.commit",
     ),
+    "victims": (
+        "layers/core/src/headway/scheduling/victims/borrowing.py",
+        "headway.scheduling.victims.targets",
+    ),
+    "victims are chosen without the decision": (
+        "layers/core/src/headway/scheduling/victims/targets.py",
+        "headway.scheduling.preemption",
+    ),
     "lost work": (
         "layers/core/src/headway/scheduling/lost_work/checkpoints.py",
         "headway.scheduling.lost_work.lost",

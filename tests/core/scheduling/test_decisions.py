@@ -50,14 +50,18 @@ def test_a_job_that_would_delay_the_first_blocked_one_has_an_expected_start() ->
     ]
 
 
-@pytest.mark.parametrize(
-    ("priority", "code"), [(0, ReasonCode.PREEMPTED), (5, ReasonCode.RECLAIMED), (9, ReasonCode.RECLAIMED)]
-)
-def test_a_job_reclaims_only_from_attempts_that_its_priority_could_not_preempt(priority: int, code: ReasonCode) -> None:
+@pytest.mark.parametrize("priority", [0, 5, 9])
+def test_what_is_reclaimed_from_another_team_says_so_whatever_its_priority(priority: int) -> None:
     policy = Policy(teams={"a": Team(guaranteed={P5: 1})})
     plan = schedule(snapshot(held("x", priority, team="b"), job("w", 5, team="a"), size=1, policy=policy))
     assert preemptions(plan) == [("x", "w")]
-    assert [action.reason.code for action in plan.actions] == [code]
+    assert [action.reason.code for action in plan.actions] == [ReasonCode.RECLAIMED]
+
+
+def test_an_attempt_of_the_own_team_is_preempted_by_priority() -> None:
+    policy = Policy(teams={"a": Team(guaranteed={P5: 1})})
+    plan = schedule(snapshot(held("x", 0, team="a"), job("w", 5, team="a"), size=1, policy=policy))
+    assert [action.reason.code for action in plan.actions] == [ReasonCode.PREEMPTED]
 
 
 def test_a_job_waits_for_its_victims_and_for_attempts_that_stop_anyway() -> None:

@@ -26,6 +26,7 @@ from headway.scheduling.backfill import claims, reserved_starts, size_changes
 from headway.scheduling.ordering import running_priority, victim_order
 from headway.scheduling.placement import commit, trying
 from headway.scheduling.preemption import protection
+from headway.scheduling.victims import targets
 from headway.vectors import total
 from tests.core.scheduling.promises import test_histories as histories
 from tests.core.scheduling.promises import test_promises as promises
@@ -138,7 +139,7 @@ MUTANTS: dict[str, tuple[object, str, object, Callable[[Any], None], SearchStrat
         preemption.Preemption, "reclaims", lambda *_: True, promises.only_who_may_be_preempted_is, TEAMS
     ),
     "needless victims are kept": (
-        preemption, "_drop_unneeded", lambda chosen, *_: tuple(chosen), promises.no_victim_is_needless, FULL
+        targets.Targets, "_needed", lambda _, chosen: list(chosen), promises.no_victim_is_needless, FULL
     ),
     "victims who lose most stop first": (
         allocation_index, "victim_order", _dearest_first, promises.no_cheaper_single_victim_would_have_done, FULL
@@ -153,7 +154,7 @@ MUTANTS: dict[str, tuple[object, str, object, Callable[[Any], None], SearchStrat
         preemption.Preemption, "reclaims", lambda *_: False, promises.guarantees_are_given, BORROWED
     ),
     "too few victims are stopped": (
-        preemption, "shortfall", lambda *_: {}, promises.preemptors_start_when_all_has_stopped, FULL
+        targets, "shortfall", lambda *_: {}, promises.preemptors_start_when_all_has_stopped, FULL
     ),
     "what victims free is earmarked for nobody": (
         commit, "Preempt", _lose_the_earmark, promises.what_is_freed_is_earmarked_whole, PLAIN

@@ -107,7 +107,7 @@ def preempted(
     victim: Allocation,
     preemptor: WaitingJob,
     *,
-    reclaims: bool = False,
+    borrowed: Demand | None = None,
     among: Order | None = None,
     checkpoint_ms_ago: int | None = None,
     checkpoint_seen: bool = False,
@@ -117,7 +117,7 @@ def preempted(
     Args:
         victim: the attempt.
         preemptor: the job that it is preempted for.
-        reclaims: whether the preemptor's team reclaims its guarantee.
+        borrowed: what the attempt's team had borrowed before, if the preemptor's team reclaims its guarantee.
         among: the order by which an equal gives way; None if the victim is no equal.
         checkpoint_ms_ago: how long ago its last checkpoint was written, or due, ms; None if that is not known, or none
             was yet.
@@ -127,17 +127,18 @@ def preempted(
     if checkpoint_ms_ago is not None:
         known = "written" if checkpoint_seen else "due"
         last = f"; its last checkpoint was {known} {in_words(checkpoint_ms_ago)} before"
-    why = (
-        f" for what team `{preemptor.terms.team}` is guaranteed and team `{victim.terms.team}` has borrowed"
-        if reclaims
-        else ""
-    )
+    why = ""
+    if borrowed is not None:
+        why = (
+            f" for what team `{preemptor.terms.team}` is guaranteed and team `{victim.terms.team}` has borrowed "
+            f"({describe(borrowed)})"
+        )
     if among is not None:
         why = _WHY_EQUALS_GIVE_WAY.get(among, "")
         if preemptor.terms.standing.expected_ms is not None:
             why = why.replace("its limit", "its expected run time")
     return Reason(
-        code=ReasonCode.RECLAIMED if reclaims else ReasonCode.PREEMPTED,
+        code=ReasonCode.PREEMPTED if borrowed is None else ReasonCode.RECLAIMED,
         message=(
             f"preempted so that `{preemptor.name}` (priority {preemptor.terms.priority}) can start on "
             f"{describe(preemptor.demand)}{why}; this job (priority {victim.terms.priority}) keeps its place in the "

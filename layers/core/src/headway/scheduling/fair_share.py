@@ -12,7 +12,7 @@ from copy import copy
 from headway.model import Allocation, Demand, Snapshot, WaitingJob
 from headway.policy import Policy
 from headway.scheduling.ordering import returning_rank, waiting_rank
-from headway.vectors import minus, plus, total
+from headway.vectors import minus, plus, positive, total
 
 _MARK = "@"
 
@@ -247,6 +247,16 @@ def weighted_dominant_use(use: Demand, pools: Mapping[str, int], weight: float) 
         weight: the weight of the team.
     """
     return max((count / pools[pool] for pool, count in use.items() if pools.get(pool)), default=0.0) / weight
+
+
+def borrowed(use: Demand, guaranteed: Demand) -> dict[str, int]:
+    """The instances per pool that a team uses beyond its guarantee.
+
+    Args:
+        use: instances per pool that the team uses.
+        guaranteed: the team's guarantee.
+    """
+    return positive(minus(use, guaranteed))
 
 
 def within_guarantee(use: Demand, takes: Demand, guaranteed: Demand) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from itertools import takewhile
 
 from headway.model import Allocation, Demand, Snapshot, WaitingJob
 from headway.policy import Policy
@@ -13,8 +14,10 @@ from headway.scheduling.equals.victims import gives_way, least_measure, takes_pa
 from headway.scheduling.fair_share import is_borrowed, within_guarantee
 from headway.scheduling.lost_work.moment import MAX_MOMENTS, stop_together_ms, wait_ends_ms
 from headway.scheduling.ordering import capped_priority, returning_rank, running_priority, waiting_rank
+from headway.scheduling.victims.borrowing import Borrowing
+from headway.scheduling.victims.targets import Targets
 from headway.scheduling.warm_pools import foreign
-from headway.vectors import minus, plus, shortfall, total
+from headway.vectors import minus, shortfall, total
 
 
 def protection(allocation: Allocation, policy: Policy) -> tuple[int | None, Protected | None]:
@@ -147,77 +150,6 @@ def yields_to_equal(allocation: Allocation, job: WaitingJob, at_ms: int, policy:
     return gives_way(allocation, job, at_ms, policy)
 
 
-def get_targets(
-    job: WaitingJob,
-    lacking: Demand,
-    in_victim_order: Iterable[Allocation],
-    use: Mapping[str, Demand],
-    now_ms: int,
-    policy: Policy,
-    *,
-    reclaims: bool,
-    charged: Callable[[Allocation], Demand],
-    spared: Collection[str],
-) -> tuple[Allocation, ...]:
-    """The attempts to stop so that ``job`` fits; empty if no set suffices.
-
-    Attempts that may be preempted and hold missing instances are chosen in order until the job fits;
-    then unneeded ones are dropped, most expensive first (as Kueue's ``GetTargets`` fills back).
-
-    Args:
-        job: the waiting job.
-        lacking: instances per pool (and per limit of its team) beyond what is free, reserved or being freed for it.
-        in_victim_order: all that hold something that is lacking and are not stopping, by
-            :func:`headway.scheduling.ordering.victim_order`.
-        use: instances per pool that each team holds in them.
-        now_ms: the moment of the decision.
-        policy: the rules.
-        reclaims: whether the job reclaims what its team is guaranteed.
-        charged: what an attempt takes of pools and limits.
-        spared: attempts that are not stopped for the job.
-    """
-    mine = capped_priority(job.terms.priority, job.terms.team, policy)
-    if takes_part(job, policy):
-        mine += 1
-    left = use
-    chosen: list[Allocation] = []
-    gained: dict[str, int] = {}
-    missing = lacking
-    for candidate in in_victim_order:
-        if not reclaims and running_priority(candidate, policy) >= mine:
-            break
-        frees = charged(candidate)
-        if not any(pool in missing for pool in frees) or not is_preemptible(candidate, now_ms, policy):
-            continue
-        if candidate.attempt in spared:
-            continue
-        # With the remaining use: attempts of one team may be borrowed one by one, but not all together.
-        if not outranks(job, candidate, left, now_ms, policy, reclaims=reclaims) and not yields_to_equal(
-            candidate, job, now_ms, policy
-        ):
-            continue
-        chosen.append(candidate)
-        gained = plus(gained, frees)
-        if policy.teams and not candidate.warm:
-            left = {**left, candidate.terms.team: minus(left.get(candidate.terms.team, {}), candidate.demand)}
-        missing = shortfall(lacking, gained)
-        if not missing:
-            return _drop_unneeded(chosen, gained, lacking, charged)
-    return ()
-
-
-def _drop_unneeded(
-    chosen: list[Allocation], gained: Demand, lacking: Demand, charged: Callable[[Allocation], Demand]
-) -> tuple[Allocation, ...]:
-    """Drop victims that are no longer needed, most expensive first."""
-    for candidate in reversed(chosen[:-1]):
-        without = minus(gained, charged(candidate))
-        if not shortfall(lacking, without):
-            chosen.remove(candidate)
-            gained = without
-    return tuple(chosen)
-
-
 def _has_ended(allocation: Allocation, at_ms: int) -> bool:
     """Whether the attempt has reached its limit by then."""
     return allocation.terms.limit_ms is not None and allocation.since_ms + allocation.terms.limit_ms <= at_ms
@@ -320,23 +252,52 @@ class Preemption:
         spared = {*spared, *(each.attempt for each in gone)}
         until_ms = self._waits_until_ms(job, at_ms)
         while True:
-            victims = get_targets(
-                job,
-                lacking,
-                self._counted(
-                    each for each in self._index.in_victim_order(lacking, at_ms, until_ms) if stops or each.is_unused
-                ),
-                self._use,
-                at_ms,
-                self._policy,
-                reclaims=reclaims,
-                charged=self._index.charged,
-                spared=spared,
-            )
+            candidates = self._candidates(job, lacking, at_ms, until_ms, stops=stops)
+            victims = self._targets(job, lacking, spared, at_ms).choose(candidates)
             ahead = self._ahead_again(job, victims)
             if not ahead:
                 return (*gone, *victims) if victims else ()
             spared |= ahead
+
+    def _candidates(
+        self, job: WaitingJob, lacking: Demand, at_ms: int, until_ms: int | None, *, stops: bool
+    ) -> Iterable[Allocation]:
+        """Those that hold something that is lacking, up to the priority of the job unless it reclaims."""
+        in_order = self._index.in_victim_order(lacking, at_ms, until_ms)
+        if not stops:
+            return (each for each in in_order if each.is_unused)
+        if self.reclaims(job):
+            return in_order
+        bound = self._priority_bound(job)
+        return takewhile(lambda each: running_priority(each, self._policy) < bound, in_order)
+
+    def _targets(self, job: WaitingJob, lacking: Demand, spared: Collection[str], at_ms: int) -> Targets:
+        reclaims = self.reclaims(job)
+        borrowing = Borrowing(job, self._use, self._snapshot.pools, self._policy, counts=reclaims)
+
+        def may_stop(candidate: Allocation) -> bool:
+            # With what is left: attempts of one team may be borrowed one by one, but not all together.
+            return (
+                candidate.attempt not in spared
+                and is_preemptible(candidate, at_ms, self._policy)
+                and (
+                    outranks(job, candidate, borrowing.left, at_ms, self._policy, reclaims=reclaims)
+                    or yields_to_equal(candidate, job, at_ms, self._policy)
+                )
+            )
+
+        return Targets(
+            lacking=lacking,
+            borrowing=borrowing,
+            charged=self._index.charged,
+            may_stop=may_stop,
+            comparisons=self._comparisons,
+        )
+
+    def _priority_bound(self, job: WaitingJob) -> int:
+        """The priority below which attempts may be stopped for the job by theirs; equals that give way are below it."""
+        mine = capped_priority(job.terms.priority, job.terms.team, self._policy)
+        return mine + 1 if takes_part(job, self._policy) else mine
 
     def _kept_foreign(self, job: WaitingJob) -> Iterator[Allocation]:
         """The warm pools of other teams that are kept, and have to be gone before the job starts."""
@@ -345,13 +306,11 @@ class Preemption:
 
     def protected_from(self, job: WaitingJob) -> Callable[[Allocation], Protected | None]:
         """Why attempts that are not stopping are not stopped for a job now; None for one that may be a victim."""
-        mine, is_by_priority = capped_priority(job.terms.priority, job.terms.team, self._policy), not self.reclaims(job)
-        if takes_part(job, self._policy):
-            mine += 1
+        bound, is_by_priority = self._priority_bound(job), not self.reclaims(job)
 
         def why(allocation: Allocation) -> Protected | None:
             # Of most attempts this tells.
-            if is_by_priority and running_priority(allocation, self._policy) >= mine:
+            if is_by_priority and running_priority(allocation, self._policy) >= bound:
                 return Protected.NOT_LOWER
             return self._protected_from(job, allocation)
 
@@ -402,11 +361,6 @@ class Preemption:
             )
 
         return stop_together_ms(victims, self._now_ms, until_ms, self._policy, may_stop)
-
-    def _counted(self, candidates: Iterable[Allocation]) -> Iterator[Allocation]:
-        for candidate in candidates:
-            self._comparisons.made += 1
-            yield candidate
 
     def _ahead_again(self, job: WaitingJob, victims: Collection[Allocation]) -> set[str]:
         """Of these attempts, those that the guarantee of the job's own team would cover once all of them have stopped.

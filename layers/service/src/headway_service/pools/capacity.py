@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 
 from headway.model import SizeChange
 from headway.policy import Policy, Team
-from headway.vectors import minus, positive, total
+from headway.scheduling.fair_share import borrowed
+from headway.vectors import total
 from headway_service.config.document import Configuration
 from headway_service.ports.table import Table
 from headway_service.store.ledger import Ledger, read_ledger_for_display
@@ -156,7 +157,7 @@ def _teams(ledger: Ledger, policy: Policy, waiting: Mapping[str, Mapping[str, in
             team=team,
             policy=policy.team(team),
             used=used.get(team, {}),
-            borrowed=positive(minus(used.get(team, {}), policy.team(team).guaranteed)),
+            borrowed=borrowed(used.get(team, {}), policy.team(team).guaranteed),
             waiting=waits.get(team, {}),
         )
         for team in sorted({*policy.teams, *busy})

@@ -12,6 +12,7 @@ from headway.model import Allocation, Demand, WaitingJob
 from headway.plan import DelayedPreemption, Preempt, Release, ReleaseWarm, Start, StartWarm, StopForSize
 from headway.reasons import Reason
 from headway.scheduling.backfill.claims import ReservedStart
+from headway.scheduling.fair_share import borrowed
 from headway.scheduling.lost_work.checkpoints import last_seen_ms, last_written_ms
 from headway.scheduling.ordering import capped_priority, running_priority
 from headway.scheduling.placement.eligibility import never_fits
@@ -20,7 +21,7 @@ from headway.scheduling.placement.obstacles import BlockedBase, HasPlace, Obstac
 from headway.scheduling.placement.pass_state import PassState
 from headway.scheduling.placement.placements import AfterStops, AfterWarmPools, Placement, StartNow
 from headway.scheduling.size_excess import excess
-from headway.vectors import minus, overlap, positive
+from headway.vectors import minus, overlap, plus, positive
 
 
 def release_leftovers(state: PassState) -> None:
@@ -199,12 +200,14 @@ def _why_preempted(victim: Allocation, job: WaitingJob, state: PassState, *, rec
     if victim.lacks_instances:
         return reasons.gives_way(victim, job, now_ms)
     lower = running_priority(victim, policy) < capped_priority(job.terms.priority, job.terms.team, policy)
-    by_right = reclaims and not lower and victim.terms.team != job.terms.team
+    team = victim.terms.team
+    by_right = reclaims and team != job.terms.team
+    held = plus(state.ground.capacity.use.get(team, {}), victim.demand)
     written_ms = last_written_ms(victim, now_ms, policy)
     return reasons.preempted(
         victim,
         job,
-        reclaims=by_right,
+        borrowed=borrowed(held, policy.team(team).guaranteed) if by_right else None,
         among=None if lower or by_right else policy.order,
         checkpoint_ms_ago=None if written_ms is None else max(0, now_ms - written_ms),
         checkpoint_seen=written_ms == last_seen_ms(victim),
