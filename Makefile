@@ -286,6 +286,10 @@ bench-kueue: .venv/.made ## replay Kueue's own performance test in real time; BE
 bench-schedule: .venv/.made ## time the decision alone with up to 100,000 waiting jobs; BENCH=--quick
 	$(VENV)/python -m bench.scenarios.decision $(BENCH)
 
+.PHONY: bench-fair-shares
+bench-fair-shares: .venv/.made ## simulate who gets how much after a week in which one team was alone, beside Slurm's formula; BENCH="--half-life-days 14"
+	$(VENV)/python -m bench.scenarios.fair_shares $(BENCH)
+
 .PHONY: bench-help
 bench-help: .venv/.made ## time headway --help against an empty interpreter; BENCH="--runs 50"
 	$(VENV)/python -m bench.scenarios.cli_help $(BENCH)

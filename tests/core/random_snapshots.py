@@ -28,8 +28,9 @@ from typing import Any
 
 from headway.errors import InvariantViolation
 from headway.model import Allocation, Alternative, Calendar, Reservation, SizeChange, Snapshot, WaitingJob
+from headway.past_use.averages import PastUse
 from headway.plan import Preempt, Release, Start
-from headway.policy import Ageing, Policy, Team
+from headway.policy import Ageing, FairShare, Policy, Team
 from headway.refusals import Cause, FailedLaunches
 from headway.scheduling.alternatives import choices
 from headway.scheduling.invariants import check_plan
@@ -58,7 +59,24 @@ def random_snapshot(rng: Random) -> Snapshot:
         snapshot = _with_checkpoints(rng, snapshot)
     if rng.random() < 0.4:
         snapshot = with_warm_pools(snapshot, rng)
-    return _with_refusals(rng, snapshot) if rng.random() < 0.4 else snapshot
+    if rng.random() < 0.4:
+        snapshot = _with_refusals(rng, snapshot)
+    return _with_past_use(rng, snapshot) if rng.random() < 0.3 else snapshot
+
+
+def _with_past_use(rng: Random, snapshot: Snapshot) -> Snapshot:
+    """Return a snapshot in which teams have used something before, and some are new."""
+    half_life_ms = HOUR_MS * rng.choice((1, 24, 168))
+    charges = rng.choice(({}, {pool: rng.uniform(0.1, 10) for pool in snapshot.pools}))
+    past = {
+        team: PastUse(
+            average={pool: rng.uniform(0, size) for pool, size in snapshot.pools.items() if rng.random() < 0.7},
+            since_ms=rng.choice((NOW_MS, NOW_MS - half_life_ms, NOW_MS - 100 * half_life_ms)),
+        )
+        for team in {"", *snapshot.policy.teams}
+    }
+    policy = replace(snapshot.policy, fair_share=FairShare(half_life_ms=half_life_ms, charges=charges))
+    return replace(snapshot, policy=policy, past_use=past)
 
 
 def _with_refusals(rng: Random, snapshot: Snapshot) -> Snapshot:

@@ -19,6 +19,7 @@ from headway.model import (
     Snapshot,
     WaitingJob,
 )
+from headway.past_use.averages import PastUse, Span, later
 from headway.plan import Plan, Preempt, Release, ReleaseWarm, Start, StartWarm, StopForSize
 from headway.policy import Ageing, Order, Policy, Team
 from headway.refusals import UNLAUNCHABLE_AFTER_MS, Cause, FailedLaunches, NoInstances, add, grace_ms
@@ -472,6 +473,7 @@ class World:
     unwanted: set[str] = field(default_factory=set)
     calendars: Mapping[str, Calendar] = field(default_factory=dict)
     spot_scores: Mapping[tuple[str, int], int] = field(default_factory=dict)
+    past_use: Mapping[str, PastUse] = field(default_factory=dict)
     started_ms: dict[str, int] = field(default_factory=dict)
     #: When the stop of each attempt that stops was requested, as far as it is known: after that it does not train.
     stopping_since_ms: dict[str, int] = field(default_factory=dict)
@@ -497,6 +499,7 @@ class World:
             unwanted={a.job for a in snapshot.allocations if a.warm or (a.stopping and a.freed_for is None)},
             calendars=snapshot.calendars,
             spot_scores=snapshot.spot_scores,
+            past_use=snapshot.past_use,
         )
 
     def snapshot(self) -> Snapshot:
@@ -510,10 +513,18 @@ class World:
             policy=self.policy,
             calendars=self.calendars,
             spot_scores=self.spot_scores,
+            past_use=self.past_use,
         )
 
     def advance(self, now_ms: int) -> None:
-        """Let time pass; pools change their sizes on the way."""
+        """Let time pass; pools change their sizes on the way, and what is held becomes past use."""
+        if self.policy.fair_share is not None:
+            spans = [
+                Span(team=each.terms.team, demand=each.demand, begin_ms=self.now_ms, end_ms=now_ms)
+                for each in self.held.values()
+                if each.terms.team in self.past_use
+            ]
+            self.past_use = later(self.past_use, self.now_ms, now_ms, spans, self.policy.fair_share.half_life_ms)
         for pool, calendar in self.calendars.items():
             for change in calendar.changes:
                 if self.now_ms < change.at_ms <= now_ms:

@@ -78,6 +78,10 @@ BREACHES = {
         "layers/core/src/headway/scheduling/placement/memo.py",
         "headway.scheduling.placement.commit",
     ),
+    "past use": (
+        "layers/core/src/headway/past_use/fading.py",
+        "headway.past_use.averages",
+    ),
     "victims": (
         "layers/core/src/headway/scheduling/victims/borrowing.py",
         "headway.scheduling.victims.targets",

@@ -40,7 +40,7 @@ KINDS = {
         (
             *("AttemptRecord", "CalendarRecord", "GivenUpRecord", "IdleRecord", "PauseRecord", "PlanRecord"),
             *("PoolRecord", "ProgressRecord", "QueueCountRecord", "ReservationRecord", "RogueJobRecord", "ScanRecord"),
-            *("SpotScoresRecord", "TeamRecord", "UnreadJobsRecord", "WarmPoolRecord"),
+            *("PastUseRecord", "SpanRecord", "SpotScoresRecord", "TeamRecord", "UnreadJobsRecord", "WarmPoolRecord"),
         ),
         STATE,
     ),

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from headway.job_terms import JobTerms
+from headway.past_use.averages import PastUse
 from headway.policy import DEFAULT_POLICY, Policy
 from headway.refusals import FailedLaunches
 
@@ -205,3 +206,5 @@ class Snapshot:
     calendars: Mapping[str, Calendar] = field(default_factory=dict)
     #: The known spot placement scores, 1 to 10, by spot pool and number of instances.
     spot_scores: Mapping[tuple[str, int], int] = field(default_factory=dict)
+    #: What each team used until now, what it holds included; only where past use counts (``policy.fair_share``).
+    past_use: Mapping[str, PastUse] = field(default_factory=dict)

@@ -67,6 +67,22 @@ class Team:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class FairShare:
+    """Teams take turns by what they used lately, and not only by what they hold (decision 117)."""
+
+    #: The time in which use fades to a half, ms.
+    half_life_ms: int
+    #: What an instance of each pool counts; others count nothing. Empty: a team's use is its largest part of a pool.
+    charges: Mapping[str, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.half_life_ms <= 0:
+            raise InvalidPolicy(f"the half-life of use is {self.half_life_ms} ms; it must be more than 0")
+        if self.charges and not (all(each >= 0 for each in self.charges.values()) and any(self.charges.values())):
+            raise InvalidPolicy("charges cannot be negative, and one of them must be more than 0")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Ageing:
     """A waiting job gains one priority for each interval that it has waited since it was accepted, up to a cap.
 
@@ -124,6 +140,8 @@ class Policy:
     min_spot_score: int | None = None
     #: How much of a pool's time probes of unlaunchable jobs may keep idle, per cent.
     probe_percent: int = 5
+    #: How past use counts among teams; None for not at all.
+    fair_share: FairShare | None = None
     #: By name. A job of a team that is not here has no guarantee, no limit and the weight 1.
     teams: Mapping[str, Team] = field(default_factory=dict)
 

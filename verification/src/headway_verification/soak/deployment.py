@@ -57,8 +57,8 @@ from headway_verification.soak.faults.role_permissions import NotedRolePermissio
 from headway_verification.soak.faults.sagemaker import FaultySageMaker
 from headway_verification.soak.faults.table import FaultyTable
 from headway_verification.soak.faults.tempers import Temper
-from headway_verification.soak.invariants.idle import IdleWatchedTable
 from headway_verification.soak.invariants.liveness.queue import Liveness
+from headway_verification.soak.invariants.past_use import PastUseWatchedTable
 from headway_verification.soak.invariants.queue import Invariants, is_own
 from headway_verification.soak.stream_consumers import Batch, StreamConsumers
 from headway_verification.soak.violations import Violated
@@ -97,7 +97,7 @@ class _Delivery:
     poison: bool = False
 
 
-class Deployment(SimulatedDeployment[IdleWatchedTable]):
+class Deployment(SimulatedDeployment[PastUseWatchedTable]):
     """A queue in which every call can fail and every message can be lost.
 
     Args:
@@ -124,7 +124,7 @@ class Deployment(SimulatedDeployment[IdleWatchedTable]):
     ) -> None:
         document = {"pools": {pool: {"size": size} for pool, size in pools.items()}}
         super().__init__(
-            IdleWatchedTable(),
+            PastUseWatchedTable(),
             document,
             fleet=FakeSageMaker(rng=random),
             random=random,

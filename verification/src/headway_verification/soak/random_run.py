@@ -279,6 +279,7 @@ def rest(queue: Deployment, pools: Mapping[str, int] = POOLS, plan: SoldPlan | N
     queue.invariants.check_end(queue.accepted, queue.now_s)
     queue.consumers.check_end()
     queue.table.check_idle()
+    queue.table.check_past_use()
     queue.table.check_versions()
 
 

@@ -30,6 +30,8 @@ def explanation_sheet(explanation: Explanation, *, width: int | None = None, col
     if explanation.place is not None:
         lines.append(("Place", str(explanation.place)))
     lines.append(("Why", explanation.reason.message))
+    if explanation.turn is not None:
+        lines.append(("Turn", explanation.turn))
     if explanation.expected_run is not None:
         lines.append(("Expected", times.expected_run(explanation.expected_run)))
     lines += expectation_lines(explanation)

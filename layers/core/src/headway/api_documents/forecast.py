@@ -60,6 +60,9 @@ class Explanation(ApiDocument):
     expected_run: Annotated[
         ExpectedRun | None, Member("By which the order of equals compares it; null if it counts with its limit.")
     ] = None
+    turn: Annotated[
+        str | None, Member("What its team used lately beside the others; null where past use does not count.")
+    ] = None
 
 
 @dataclass(frozen=True, kw_only=True)

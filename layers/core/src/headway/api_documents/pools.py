@@ -62,6 +62,10 @@ class TeamUse(ApiDocument):
     used: Annotated[Mapping[str, int], Member("Held by its jobs.")]
     borrowed: Annotated[Mapping[str, int], Member("Part of used, beyond what it is guaranteed.")]
     waiting: Annotated[Mapping[str, int], Member("Jobs that wait; counted until a pool has 1000 over all teams.")]
+    used_lately: Annotated[
+        float | None,
+        Member("The part, 0 to 1, that it used of what all teams used lately; null where past use does not count."),
+    ] = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,6 +15,7 @@ from itertools import chain
 
 from headway.errors import InvariantViolation
 from headway.model import Allocation, Demand, Reservation, Snapshot, WaitingJob
+from headway.past_use.averages import Span, known, later
 from headway.plan import Plan, Preempt, Release, ReleaseWarm, Start, StartWarm, StopForSize
 from headway.scheduling.alternatives import chosen
 from headway.scheduling.equals.attained import rises_ms
@@ -144,6 +145,7 @@ class Simulation:
         self._pauses = snapshot.pauses
         self._policy = snapshot.policy
         self._spot_scores = snapshot.spot_scores
+        self._past_use = known(snapshot.past_use, {*snapshot.policy.teams, *snapshot.past_use, ""}, snapshot.now_ms)
         self._decide = decide
         self._delays = delays
         self._release_ms = delays.stop_ms if delays.release_ms is None else delays.release_ms
@@ -214,6 +216,7 @@ class Simulation:
             policy=self._policy,
             calendars=self._calendars,
             spot_scores=self._spot_scores,
+            past_use=self._past_use if self._policy.fair_share is not None else {},
         )
 
     def run(self, until_ms: int | None = None) -> None:
@@ -229,6 +232,7 @@ class Simulation:
             return False
         # Events that are overdue at the start happen at once.
         before_ms, self.now_ms = self.now_ms, max(self.now_ms, time_ms)
+        self._remember(before_ms)
         self._resize(before_ms)
         while self._ending and self._ending[0][0] <= self.now_ms:
             end_ms, _, attempt = heapq.heappop(self._ending)
@@ -240,6 +244,18 @@ class Simulation:
             heapq.heappop(self._wakes)
         self.decide_until_done()
         return True
+
+    def _remember(self, since_ms: int) -> None:
+        """Add to the past what teams have held since then."""
+        if self._policy.fair_share is None:
+            return
+        spans = (
+            Span(team=each.terms.team, demand=each.demand, begin_ms=since_ms, end_ms=self.now_ms)
+            for each in self._allocations.values()
+            if not each.warm and each.terms.team in self._past_use
+        )
+        half_life_ms = self._policy.fair_share.half_life_ms
+        self._past_use = later(self._past_use, since_ms, self.now_ms, spans, half_life_ms)
 
     def _resize(self, since_ms: int) -> None:
         """Apply the changes of sizes since then."""

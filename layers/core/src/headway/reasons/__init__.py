@@ -88,6 +88,7 @@ from headway.reasons.reuse import (
     twin_ended,
     waits_for_twin,
 )
+from headway.reasons.turns import turn_of
 from headway.reasons.waiting import (
     ProtectedFrom,
     backs_off,
@@ -194,6 +195,7 @@ __all__ = [
     "stopping_for_underuse",
     "stopping_without_instances",
     "too_many_failures",
+    "turn_of",
     "twin_ended",
     "underused",
     "unknown_pool",

@@ -225,28 +225,22 @@ class Guarantees:
         self.promise(job, {})
         self._use.add(job.terms.team, job.demand)
 
-    def share(self, team: str, pools: Mapping[str, int]) -> float:
-        """The weighted dominant use of a team, with what is promised to its jobs.
-
-        Args:
-            pools: the sizes of the pools.
-        """
-        held = plus(self._use.get(team, _NOTHING), self._promised.get(team, _NOTHING))
-        return weighted_dominant_use(held, pools, self._policy.team(team).weight)
+    def held(self, team: str) -> dict[str, int]:
+        """What a team holds, with what is promised to its jobs."""
+        return plus(self._use.get(team, _NOTHING), self._promised.get(team, _NOTHING))
 
 
 _NOTHING: Demand = {}
 
 
-def weighted_dominant_use(use: Demand, pools: Mapping[str, int], weight: float) -> float:
-    """The largest part of a pool that a team uses, divided by its weight (dominant resource fairness, NSDI'11).
+def largest_part(use: Mapping[str, float], pools: Mapping[str, int]) -> float:
+    """The largest part of a pool that is used (dominant resource fairness, NSDI'11).
 
     Args:
-        use: instances per pool that the team uses.
+        use: instances per pool.
         pools: the sizes of the pools.
-        weight: the weight of the team.
     """
-    return max((count / pools[pool] for pool, count in use.items() if pools.get(pool)), default=0.0) / weight
+    return max((count / pools[pool] for pool, count in use.items() if pools.get(pool)), default=0.0)
 
 
 def borrowed(use: Demand, guaranteed: Demand) -> dict[str, int]:

@@ -11,6 +11,7 @@ from headway.model import Snapshot, WaitingJob
 from headway.scheduling.comparisons import Comparisons
 from headway.scheduling.fair_share import Guarantees, TeamUse
 from headway.scheduling.ordering import effective_priority
+from headway.scheduling.team_turns import TeamTurns
 
 
 def in_rank_order(
@@ -20,9 +21,9 @@ def in_rank_order(
 
     Where there are teams, jobs come first that their team's guarantee covers, each judged for itself: a job that
     borrows is passed by smaller ones of its own team that are covered. And teams take turns: among jobs of one
-    effective priority the weighted dominant use of the team comes before the turns of jobs. What has been freed for a
-    job, or is being freed, is meant for it, so among its equals it comes first; otherwise they would take it from each
-    other for ever.
+    effective priority the share of the team (:mod:`headway.scheduling.team_turns`) comes before the turns of jobs. What
+    has been freed for a job, or is being freed, is meant for it, so among its equals it comes first; otherwise they
+    would take it from each other for ever.
 
     Args:
         snapshot: pools, policy, waiting jobs.
@@ -153,11 +154,11 @@ class _TeamQueues:
     """The queues of all teams, and which of them is next."""
 
     def __init__(self, snapshot: Snapshot, use: TeamUse, guarantees: Guarantees, comparisons: Comparisons) -> None:
-        self._pools = snapshot.pools
+        self._turns = TeamTurns(snapshot)
         self._use = use
         self._guarantees = guarantees
         self._teams = _by_team(snapshot, guarantees, comparisons)
-        #: The weighted dominant use of teams, as long as it stays.
+        #: The shares of teams, as long as they stay.
         self._shares: dict[str, float] = {}
         #: How often each team was pushed: only its last place counts.
         self._pushed = dict.fromkeys(self._teams, 0)
@@ -196,7 +197,7 @@ class _TeamQueues:
         if unserved:
             known = self._shares.get(team)
             if known is None:
-                known = self._shares[team] = self._guarantees.share(team, self._pools)
+                known = self._shares[team] = self._turns.share(team, self._guarantees.held(team))
             share = known
         heapq.heappush(self._places, (borrows, priority, unserved, share, turn_ms, name, team, self._pushed[team]))
 

@@ -118,7 +118,7 @@ class ApiContainer(UsageContainer, ReuseContainer):
         """How the pools are used now, by pool and by team."""
         from headway_service.pools.capacity import read_capacity
 
-        return read_capacity(self.table, self._configuration)
+        return read_capacity(self.table, self._configuration, self.clocks.training_ms())
 
     @cached_property
     def summaries(self) -> SummaryCache:

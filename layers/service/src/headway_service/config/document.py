@@ -15,6 +15,7 @@ from pydantic import (
 )
 
 from headway import policy
+from headway.accounting.days import DAY_MS
 from headway.accounting.prices import Prices
 from headway.jobpolicy.failure_kinds import FailureKind
 from headway.jobpolicy.retry import MAX_BACKOFF_MS
@@ -51,6 +52,12 @@ MAX_DOCUMENT_CHARS = 8192
 
 MAX_POOLS = 50
 """Each pool costs a tick one query for each team."""
+
+MAX_HALF_LIFE_DAYS = 365
+"""Days in which past use fades to a half, at most."""
+
+MAX_CHARGE = 1_000_000
+"""What an instance of a pool counts in fair shares, at most."""
 
 MAX_TEAMS = 20
 
@@ -229,6 +236,18 @@ class Limits(ConfigModel):
     arrays_per_owner: int = Field(default=500, ge=1, le=MAX_WAITING)
 
 
+class FairShare(ConfigModel):
+    """Teams take turns by what they used lately, too."""
+
+    #: The days in which use fades to a half.
+    half_life_days: int = Field(ge=1, le=MAX_HALF_LIFE_DAYS)
+    #: What an instance of each pool counts, such as its price; pools that are not named count nothing. Empty: the use
+    #: of a team is its largest part of a pool.
+    charges: dict[PoolName, Annotated[float, Field(ge=0, le=MAX_CHARGE)]] = Field(
+        default_factory=dict, max_length=MAX_POOLS
+    )
+
+
 class Ageing(ConfigModel):
     """A waiting job gains one priority for each interval that it has waited, up to a cap."""
 
@@ -248,6 +267,8 @@ class Configuration(ConfigModel):
     preemption: Preemption = Preemption()
     backfill: Backfill = Backfill()
     ageing: Ageing | None = None
+    #: How past use counts among teams; null for not at all.
+    fair_share: FairShare | None = None
     #: By kind of failure. An entry replaces the default for that kind; the others keep theirs.
     retries: dict[Annotated[FailureKind, Strict(strict=False)], Retry] = Field(default_factory=dict)
     spot: Spot = Spot()
@@ -291,6 +312,10 @@ class Configuration(ConfigModel):
         ageing = None
         if self.ageing is not None:
             ageing = policy.Ageing(interval_ms=self.ageing.interval_seconds * 1000, cap=self.ageing.cap)
+        fair_share = None
+        if self.fair_share is not None:
+            half_life_ms = self.fair_share.half_life_days * DAY_MS
+            fair_share = policy.FairShare(half_life_ms=half_life_ms, charges=self.fair_share.charges)
         return Policy(
             order=self.priority.order,
             wait_bound=self.priority.wait_bound,
@@ -305,6 +330,7 @@ class Configuration(ConfigModel):
             checkpoints_every_ms=every_s and every_s * 1000,
             wait_for_checkpoint_ms=self.preemption.wait_for_checkpoint_seconds * 1000,
             ageing=ageing,
+            fair_share=fair_share,
             warm_across_teams=self.kept_warm_pools is None or self.kept_warm_pools.across_teams,
             min_spot_score=self.spot.min_score,
             probe_percent=self.launches.probe_percent,
@@ -491,6 +517,15 @@ def _invalid(fields: list[FieldError]) -> InvalidConfiguration:
     return InvalidConfiguration(f"{first.field}: {first.message}{more}", fields)
 
 
+def _charge_errors(configuration: Configuration) -> Iterator[FieldError]:
+    charges = configuration.fair_share.charges if configuration.fair_share else {}
+    for pool in charges.keys() - configuration.pools.keys():
+        yield FieldError(field=f"fairShare.charges.{pool}", message=f"there is no pool {pool}")
+    if charges and not any(charges.values()):
+        message = "charges nothing for any pool: name one above 0, or leave charges out"
+        yield FieldError(field="fairShare.charges", message=message)
+
+
 def _team_errors(configuration: Configuration) -> Iterator[FieldError]:
     """The errors in the teams beyond the shape of the document."""
     pools, teams = configuration.pools, configuration.teams
@@ -510,6 +545,7 @@ def _team_errors(configuration: Configuration) -> Iterator[FieldError]:
             if limit is not None and count > limit:
                 message = f"{count} must not be above the team's limit of {limit}"
                 yield FieldError(field=f"teams.{name}.guaranteed.{pool}", message=message)
+    yield from _charge_errors(configuration)
     for pool in (configuration.kept_warm_pools.max_instances if configuration.kept_warm_pools else {}).keys() - pools:
         yield FieldError(field=f"warmPools.maxInstances.{pool}", message=f"there is no pool {pool}")
     for pool, known in pools.items():

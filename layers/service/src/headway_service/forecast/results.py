@@ -69,6 +69,8 @@ class Explanation:
     #: When a waiting job is likely to start, or a running one to end; None if that is not predicted.
     predicted_start: LikelyTime | None = None
     predicted_end: LikelyTime | None = None
+    #: What its team used lately, in words; None where that does not count.
+    turn: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -22,13 +22,14 @@ from headway.forecasting.forecast import (
     WhatIf,
 )
 from headway.lifecycle import ACTIVE, TERMINAL, WAITING, JobState
-from headway.model import WaitingJob
+from headway.model import Snapshot, WaitingJob
 from headway.plan import Plan, Preempt, ReleaseWarm
 from headway.policy import Policy
 from headway.prediction.likely_times import LikelyTime, predict_end
 from headway.prediction.run_times import RunTimes
-from headway.reasons import ReasonCode
+from headway.reasons import ReasonCode, turn_of
 from headway.reasons.remedies import remedy_for
+from headway.scheduling.team_turns import TeamTurns
 from headway_service.admission.admit import admit
 from headway_service.admission.admitted import Admitted
 from headway_service.admission.queues.limits import QueueLimits
@@ -362,7 +363,16 @@ class ForecastService:
             more=min(MAX_PLACE, max(0, len(holders) + before - len(ahead))),
             pools=pools,
             remedy=remedy,
+            turn=_turn(job.team, queue.snapshot),
         )
+
+
+def _turn(team: str, snapshot: Snapshot) -> str | None:
+    """What a team used lately, in words; None where that does not count."""
+    rules, found = snapshot.policy.fair_share, TeamTurns(snapshot).lately(team)
+    if rules is None or found is None:
+        return None
+    return turn_of(team, used=found.used, weight=found.weight, unknown=found.unknown, half_life_ms=rules.half_life_ms)
 
 
 def _holders(job: ListedJob, ledger: Ledger) -> list[AttemptRecord]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 
-from headway.model import SizeChange
+from headway.model import SizeChange, Snapshot
 from headway.policy import Policy, Team
 from headway.scheduling.fair_share import borrowed
+from headway.scheduling.team_turns import TeamTurns
 from headway.vectors import total
 from headway_service.config.document import Configuration
 from headway_service.ports.table import Table
@@ -60,6 +61,7 @@ class TeamUse:
         used: held by its attempts.
         borrowed: the part of ``used`` beyond its guarantee.
         waiting: how many of its jobs wait.
+        used_lately: the part that it used of what all teams used lately; None where past use does not count.
     """
 
     team: str
@@ -67,6 +69,7 @@ class TeamUse:
     used: Mapping[str, int]
     borrowed: Mapping[str, int]
     waiting: Mapping[str, int]
+    used_lately: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -77,15 +80,16 @@ class Capacity:
     teams: list[TeamUse]
 
 
-def read_capacity(table: Table, configuration: Callable[[], Configuration]) -> Capacity:
+def read_capacity(table: Table, configuration: Callable[[], Configuration], now_ms: int) -> Capacity:
     """How the pools are used now, strongly consistent except for the numbers of waiting jobs.
 
     Args:
         configuration: the configuration in effect.
+        now_ms: the training time, ms.
     """
     # Before the first tick or submission, this puts the configured pools into the ledger.
     policy = configuration().policy()
-    return capacity_of(table, read_ledger_for_display(table), policy)
+    return capacity_of(table, read_ledger_for_display(table), policy, now_ms)
 
 
 def read_pool_uses(table: Table, pools: Collection[str], waiting: Mapping[str, int]) -> list[PoolUse]:
@@ -103,15 +107,16 @@ def read_pool_uses(table: Table, pools: Collection[str], waiting: Mapping[str, i
     return _pools(of_interest, counts)
 
 
-def capacity_of(table: Table, ledger: Ledger, policy: Policy) -> Capacity:
+def capacity_of(table: Table, ledger: Ledger, policy: Policy, now_ms: int) -> Capacity:
     """How the pools of a ledger are used; the numbers of waiting jobs are eventually consistent.
 
     Args:
         ledger: the ledger as just read.
         policy: the policy in effect.
+        now_ms: the training time, ms.
     """
     waiting = {pool.pool: _waiting(table, pool.pool, ledger) for pool in ledger.pools}
-    return Capacity(pools=_pools(ledger, waiting), teams=_teams(ledger, policy, waiting))
+    return Capacity(pools=_pools(ledger, waiting), teams=_teams(ledger, policy, waiting, now_ms))
 
 
 def _pools(ledger: Ledger, waiting: Mapping[str, Mapping[str, int]]) -> list[PoolUse]:
@@ -139,7 +144,7 @@ def _pools(ledger: Ledger, waiting: Mapping[str, Mapping[str, int]]) -> list[Poo
     ]
 
 
-def _teams(ledger: Ledger, policy: Policy, waiting: Mapping[str, Mapping[str, int]]) -> list[TeamUse]:
+def _teams(ledger: Ledger, policy: Policy, waiting: Mapping[str, Mapping[str, int]], now_ms: int) -> list[TeamUse]:
     """The configured teams, those that still have jobs, and the jobs without a team if there are any."""
     if not policy.teams:
         return []
@@ -151,6 +156,9 @@ def _teams(ledger: Ledger, policy: Policy, waiting: Mapping[str, Mapping[str, in
         team: {pool: counts[team] for pool, counts in waiting.items() if counts.get(team)}
         for team in ledger.queue_teams
     }
+    turns = TeamTurns(
+        Snapshot(now_ms=now_ms, pools=ledger.sizes_at(now_ms), policy=policy, past_use=ledger.past_use_until(now_ms))
+    )
     busy = {team for found in (used, waits) for team, counts in found.items() if counts}
     return [
         TeamUse(
@@ -159,6 +167,7 @@ def _teams(ledger: Ledger, policy: Policy, waiting: Mapping[str, Mapping[str, in
             used=used.get(team, {}),
             borrowed=borrowed(used.get(team, {}), policy.team(team).guaranteed),
             waiting=waits.get(team, {}),
+            used_lately=lately.used if (lately := turns.lately(team)) is not None else None,
         )
         for team in sorted({*policy.teams, *busy})
     ]

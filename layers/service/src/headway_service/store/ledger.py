@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from headway.lifecycle import AttemptState
 from headway.model import Allocation
+from headway.past_use.averages import PastUse
 from headway.vectors import positive, total
 from headway_service.errors import UnreadableRecord
 from headway_service.ports.table import Item, Table
@@ -23,6 +24,7 @@ from headway_service.store.records.capacity.ledger import (
     ReservationRecord,
     TeamRecord,
 )
+from headway_service.store.records.capacity.past_use import PastUseRecord, SpanRecord
 from headway_service.store.records.capacity.rogue_job import RogueJobRecord
 from headway_service.store.records.capacity.spot_scores import SpotScoresRecord
 from headway_service.store.records.capacity.training_plan import PlanRecord
@@ -44,6 +46,7 @@ _KINDS: Mapping[str, tuple[str, type[Record]]] = {
     "calendar": ("calendars", CalendarRecord),
     "ended": ("ended", EndedJobRecord),
     "idle": ("idle", IdleRecord),
+    "past": ("past_uses", PastUseRecord),
     "pause": ("pauses", PauseRecord),
     "plan": ("plans", PlanRecord),
     "pool": ("pools", PoolRecord),
@@ -55,6 +58,7 @@ _KINDS: Mapping[str, tuple[str, type[Record]]] = {
     "turn": ("turns", TurnRecord),
     "unlaunchable": ("unlaunchable", UnlaunchableMemberRecord),
     "unread": ("unread", UnreadJobsRecord),
+    "used": ("used", SpanRecord),
     "warm": ("warm_pools", WarmPoolRecord),
 }
 """The kinds of items of the ledger, by the begin of their keys: the member of :class:`Ledger`, and the record."""
@@ -102,6 +106,10 @@ class Ledger:
     idle: tuple[IdleRecord, ...] = ()
     #: One item at most.
     all_spot_scores: tuple[SpotScoresRecord, ...] = ()
+    #: One item at most: what teams used until a moment, where past use counts.
+    past_uses: tuple[PastUseRecord, ...] = ()
+    #: Attempts that have ended and are not in it yet.
+    used: tuple[SpanRecord, ...] = ()
     #: What is known of jobs behind the part of their queues that each decision reads.
     unread: tuple[UnreadJobsRecord, ...] = ()
     #: Where work has stopped that earlier ticks had not enough time for.
@@ -113,6 +121,19 @@ class Ledger:
     def spot_scores(self) -> SpotScoresRecord | None:
         """The spot placement scores that EC2 gave last; None if it was not asked."""
         return next(iter(self.all_spot_scores), None)
+
+    @property
+    def past_use(self) -> PastUseRecord | None:
+        """What teams used until a moment; None if past use does not count, or not yet."""
+        return next(iter(self.past_uses), None)
+
+    def past_use_until(self, now_ms: int) -> dict[str, PastUse]:
+        """What each team used until a moment, ms, with what its attempts hold; empty if past use does not count."""
+        if self.past_use is None:
+            return {}
+        # One that is never launched will have used nothing.
+        running = (each.span(now_ms) for each in self.attempts if each.attempt_state is not AttemptState.LAUNCHING)
+        return self.past_use.until(now_ms, [*(each.span() for each in self.used), *running])
 
     @property
     def queue_teams(self) -> tuple[str, ...]:

@@ -101,6 +101,7 @@ def read_queues(
         policy=policy,
         calendars={each.pool: each.calendar(now_ms) for each in ledger.calendars if each.pool in sizes},
         spot_scores=dict(ledger.spot_scores.fresh(now_ms)) if ledger.spot_scores is not None else {},
+        past_use=ledger.past_use_until(now_ms) if policy.fair_share is not None else {},
     )
     waiting: dict[str, WaitingJob] = {}
     cut: list[CutQueue] = []

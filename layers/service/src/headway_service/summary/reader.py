@@ -56,7 +56,7 @@ def read_picture(
     """
     policy = configuration().policy()
     ledger = read_ledger_for_display(table).in_training_time(now_ms, machine_ms)
-    capacity = capacity_of(table, ledger, policy)
+    capacity = capacity_of(table, ledger, policy, now_ms)
     to_come = read_to_come(table, ledger, now_ms)
     snapshot = read_snapshot(table, ledger, now_ms, policy=policy, heads=MAX_HEADS)
     heads = first_heads(snapshot, to_come)

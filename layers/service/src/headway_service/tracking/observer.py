@@ -199,6 +199,7 @@ class Observer:
             warm=warm,
             lost_ms=lost_ms(attempt, end.trigger, self._policy, now_ms) if sighting else 0,
             failed=failed,
+            remembers=sighting is not None and self._policy().fair_share is not None,
         )
         self._table.write(writes)
         logger.info(

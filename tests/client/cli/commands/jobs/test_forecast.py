@@ -43,6 +43,15 @@ def test_the_explanation_of_a_waiting_job_is_complete(run: Run, server: Contract
     assert json.loads(run("why", "job1", "-o", "json")[1])["more"] == 3
 
 
+def test_what_the_team_used_lately_is_told_where_it_counts(run: Run, server: ContractServer):
+    server.queue.add("job1")
+    server.queue.foresight["job1"] = {"turn": "team `a` used 61% of what all teams used lately"}
+
+    _, out, _ = run("why", "job1")
+
+    assert "\nTurn      team `a` used 61% of what all teams used lately\n" in out
+
+
 def test_an_ended_job_has_a_short_explanation(run: Run, server: ContractServer):
     server.queue.add("job1", jobState="completed")
     server.queue.foresight["job1"] = {"pools": []}

@@ -758,6 +758,18 @@ INTERLEAVINGS: dict[str, Interleaving] = {
     "an end and a pool that shrinks": _interleaving(
         "a preempted attempt has ended", deliver_end, configure({P5: 1, G5: 2}), tick
     ),
+    "two runs that add an end to past use": Interleaving(
+        situation=SITUATIONS["an end is added to past use"], rival=reconcile, meanwhile=run_steps()
+    ),
+    "a run that adds an end to past use, and the end of another job": _interleaving(
+        *("an end is added to past use", submit("k", team="b"), tick, wait(900), deliver_end, reconcile)
+    ),
+    "a run that adds an end to past use, which counts no more": _interleaving(
+        "an end is added to past use", configure(POOLS, TEAMS), reconcile
+    ),
+    "an end, and past use counts no more": _interleaving(
+        "a job has completed where past use counts", configure(POOLS, TEAMS), reconcile
+    ),
     "an end that is delivered twice": _interleaving("a job has completed", reconcile, tick),
     "a launch and its stop": Interleaving(situation=_STARTS_FOR_GOOD, meanwhile=run_steps(_STOP, tick, tick)),
     "a launch and the stop that it meets": Interleaving(situation=_STARTS_FOR_GOOD, rival=_STOP, meanwhile=run_steps()),

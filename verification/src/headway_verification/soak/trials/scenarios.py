@@ -225,6 +225,10 @@ ONE_IDLE = (submit("low", run_s=5000), tick, wait(300), deliver_events, submit("
 
 _ALONE = {"alone": {"require": {"uniqueCheckpoints": True}}}
 
+_REMEMBERS = (configure(POOLS, TEAMS, fairShare={"halfLifeDays": 1}), reconcile)
+_USED = (*_REMEMBERS, submit("j", team="a"), tick, wait(900))
+"""A job of a team has run to its end, where past use counts."""
+
 SITUATIONS: dict[str, Scenario] = {
     "a job is submitted": Scenario(prepare=run_steps(), begin=submit("j", (P5, 1), (G5, 1))),
     "a job is submitted that has its checkpoints for itself": Scenario(
@@ -485,6 +489,12 @@ SITUATIONS: dict[str, Scenario] = {
         prepare=run_steps(*STOPPING, wait(200), deliver_end, deliver_end, ask("DELETE", "/jobs/high")), begin=tick
     ),
     "a job has completed": Scenario(prepare=run_steps(*_started(submit("j")), wait(900)), begin=deliver_end),
+    "a job has completed where past use counts": Scenario(prepare=run_steps(*_USED), begin=deliver_end),
+    "past use begins to count": Scenario(prepare=run_steps(_REMEMBERS[0]), begin=reconcile),
+    "an end is added to past use": Scenario(prepare=run_steps(*_USED, deliver_events), begin=reconcile),
+    "past use counts no more": Scenario(
+        prepare=run_steps(*_USED, deliver_events, configure(POOLS, TEAMS)), begin=reconcile
+    ),
     "a job has failed": Scenario(
         prepare=run_steps(*_started(submit("j", outcome="AlgorithmError: x")), wait(900)), begin=deliver_end
     ),

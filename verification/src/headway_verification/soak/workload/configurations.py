@@ -77,6 +77,8 @@ class Operators(People):
                     if self.order is Order.FIFO
                     else {"priority": priority_of(self.order if newest % 3 else Order.FIFO, predicts=self.predicts)}
                 ),
+                # Of each half-life, and without: no draw either.
+                **({"fairShare": {"halfLifeDays": 1 + newest % 2}} if newest % 3 else {}),
                 **({"predictions": True} if self.predicts else {}),
                 **({} if made_from is None else {"version": made_from}),
             ),

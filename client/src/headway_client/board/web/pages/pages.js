@@ -85,13 +85,17 @@ export function jobsPage(jobs, view, onsort) {
 
 export function teamsPage(summary) {
   if (!summary.teams.length) return [el("p", {}, "The configuration has no teams.")];
+  // Only where past use counts among teams.
+  const remembers = summary.teams.some((team) => team.usedLately !== null && team.usedLately !== undefined);
   const rows = summary.teams.flatMap((team) => {
     const pools = [...new Set(["guaranteed", "limit", "used", "waiting"].flatMap((part) => Object.keys(team[part])))].sort();
     return (pools.length ? pools : [""]).map((name) => [team.team || "(none)", name, team.guaranteed[name] ?? 0, team.limit[name] ?? "",
-      team.used[name] ?? 0, team.borrowed[name] ?? 0, team.waiting[name] ?? 0, team.weight]);
+      team.used[name] ?? 0, team.borrowed[name] ?? 0, team.waiting[name] ?? 0, team.weight,
+      ...(remembers ? [`${Math.round((team.usedLately ?? 0) * 100)} %`] : [])]);
   });
   return [el("h2", {}, "Teams"), table([{ name: "Team" }, { name: "Pool" }, { name: "Guaranteed", number: true }, { name: "Limit", number: true },
-    { name: "Used", number: true }, { name: "Borrowed", number: true }, { name: "Waiting", number: true }, { name: "Weight", number: true }], rows)];
+    { name: "Used", number: true }, { name: "Borrowed", number: true }, { name: "Waiting", number: true }, { name: "Weight", number: true },
+    ...(remembers ? [{ name: "Used lately", number: true }] : [])], rows)];
 }
 
 export function workflowsPage(jobs) {

@@ -8,7 +8,7 @@ from math import inf
 
 from headway.model import Allocation, Demand, WaitingJob
 from headway.policy import Policy
-from headway.scheduling.fair_share import borrowed, weighted_dominant_use
+from headway.scheduling.fair_share import borrowed, largest_part
 from headway.vectors import minus, plus
 
 
@@ -69,7 +69,7 @@ class Borrowing:
         if share is None:
             terms = self._policy.team(team)
             beyond = borrowed(self._held(allocation), terms.guaranteed)
-            share = self._shares[team] = weighted_dominant_use(beyond, self._pools, terms.weight)
+            share = self._shares[team] = largest_part(beyond, self._pools) / terms.weight
         return share
 
     def largest_first(self, in_victim_order: Iterable[Allocation]) -> Iterator[Allocation]:

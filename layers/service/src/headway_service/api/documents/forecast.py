@@ -40,6 +40,7 @@ def explanation_document(found: results.Explanation) -> Explanation:
         predicted_start=_predicted_time(found.predicted_start),
         predicted_end=_predicted_time(found.predicted_end),
         expected_run=expected_run_document(job),
+        turn=found.turn,
     )
 
 

@@ -41,6 +41,7 @@ def capacity_document(found: capacity.Capacity) -> Capacity:
                 used=use.used,
                 borrowed=use.borrowed,
                 waiting=use.waiting,
+                used_lately=None if use.used_lately is None else round(use.used_lately, 4),
             )
             for use in found.teams
         ),

@@ -281,6 +281,7 @@ def end(
     warm: WarmPoolRecord | None = None,
     lost_ms: int = 0,
     failed: FailedLaunches | None = None,
+    remembers: bool = False,
 ) -> list[Write]:
     """The attempt has ended (or was never launched); its instances become free, or are reserved for the preemptor.
 
@@ -299,6 +300,7 @@ def end(
             when it is gone.
         lost_ms: how much of the attempt's time its job has lost.
         failed: the launches in a row that got no instances, if it got none.
+        remembers: whether what it has used counts among teams later.
     """
     spot = job.on_demand_limit_ms is not None and not attempt.on_demand
     trained_ms = sighting.trained_ms if sighting and spot else None
@@ -353,6 +355,7 @@ def end(
         *note_launches(job, moved),
         *_recheck(job, moved, now_ms),
         *moved.ended(),
+        *([attempt.used(now_ms).put()] if remembers else []),
     ]
     if vanished or sighting is None:
         writes += _give_up(attempt, now_ms, machine_ms, vanished=vanished)

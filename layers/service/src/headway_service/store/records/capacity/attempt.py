@@ -9,12 +9,14 @@ from pydantic import Field
 
 from headway.lifecycle import AttemptState
 from headway.model import STOP_MS, Allocation
+from headway.past_use.averages import Span
 from headway.pool_names import SERVERLESS, is_of_plan
 from headway.refusals import grace_ms
 from headway.scheduling.ordering import rank_key
 from headway_service.ports.table import Delete, Equals, Item, Key, Put
 from headway_service.sagemaker_api.status import PROVISIONED, STARTING
 from headway_service.store.records.base import LEDGER, Record
+from headway_service.store.records.capacity.past_use import SpanRecord
 from headway_service.store.records.failed_launches import FailedLaunchesRecord
 from headway_service.store.records.job import JobRecord
 from headway_service.store.records.queue_entry import owner_hash
@@ -226,6 +228,20 @@ class AttemptRecord(AllTerms):
     def delete(self) -> Delete:
         """The write that removes it, on condition that it has not changed."""
         return Delete(key=self.key(self.attempt_name), requires=Equals("version", self.version))
+
+    def span(self, until_ms: int) -> Span:
+        """What it has used until a moment, ms."""
+        return Span(team=self.team, demand=self.demand, begin_ms=self.since_ms, end_ms=until_ms)
+
+    def used(self, ended_ms: int) -> SpanRecord:
+        """What it has used if it ends now, ms."""
+        return SpanRecord(
+            attempt_name=self.attempt_name,
+            team=self.team,
+            demand=dict(self.demand),
+            since_ms=self.since_ms,
+            ended_ms=ended_ms,
+        )
 
     def allocation(self) -> Allocation:
         """It as the scheduler sees it."""

@@ -1,0 +1,106 @@
+"""What teams used, where past use counts among them: the averages until a moment, and what has ended since."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from pydantic import Field
+
+from headway.past_use.averages import PastUse, Span, known, later
+from headway_service.ports.table import Absent, Delete, Equals, Key, Put
+from headway_service.store.records.base import LEDGER, Record
+
+_MILLIONTHS = 1_000_000
+"""The table keeps whole numbers."""
+
+
+class SpanRecord(Record):
+    """An attempt that has ended and is not in the averages yet. It is written in one transaction with its end."""
+
+    attempt_name: str
+    team: str
+    demand: dict[str, int]
+    since_ms: int
+    ended_ms: int
+
+    @staticmethod
+    def key(attempt: str) -> Key:
+        """Where that of an attempt is kept."""
+        return Key(LEDGER, f"used#{attempt}")
+
+    def put(self) -> Put:
+        """The write that stores it."""
+        key = self.key(self.attempt_name)
+        return Put(item={"pk": key.pk, "sk": key.sk, **self.fields()})
+
+    def delete(self) -> Delete:
+        """The write that removes it."""
+        return Delete(key=self.key(self.attempt_name))
+
+    def span(self) -> Span:
+        """What it has used."""
+        return Span(team=self.team, demand=self.demand, begin_ms=self.since_ms, end_ms=self.ended_ms)
+
+
+class TeamAverage(Record):
+    """The average of a team: millionths of instances by pool, and since when the team is known, ms."""
+
+    since_ms: int
+    average: dict[str, int] = Field(default_factory=dict)
+
+
+class PastUseRecord(Record):
+    """The averages of all teams at a moment. Only reconcile runs write it."""
+
+    at_ms: int
+    half_life_ms: int
+    teams: dict[str, TeamAverage] = Field(default_factory=dict)
+    version: int = 0
+
+    @staticmethod
+    def key() -> Key:
+        """Where they are kept."""
+        return Key(LEDGER, "past")
+
+    @classmethod
+    def new(cls, now_ms: int, half_life_ms: int) -> PastUseRecord:
+        """The averages when past use begins to count: no team is known."""
+        return cls(at_ms=now_ms, half_life_ms=half_life_ms)
+
+    def put(self) -> Put:
+        """The write that stores its next version, on condition that no other run has."""
+        key, moved = self.key(), self.model_copy(update={"version": self.version + 1})
+        requires = Equals("version", self.version) if self.version else Absent()
+        return Put(item={"pk": key.pk, "sk": key.sk, **moved.fields()}, requires=requires)
+
+    def until(self, now_ms: int, spans: Iterable[Span]) -> dict[str, PastUse]:
+        """The averages at a later moment, ms.
+
+        Args:
+            spans: what was used and is not in them.
+        """
+        past = {
+            team: PastUse(
+                average={pool: value / _MILLIONTHS for pool, value in each.average.items()}, since_ms=each.since_ms
+            )
+            for team, each in self.teams.items()
+        }
+        return later(past, self.at_ms, now_ms, spans, self.half_life_ms)
+
+    def with_spans(self, now_ms: int, spans: Iterable[Span], teams: Iterable[str], half_life_ms: int) -> PastUseRecord:
+        """The record with further spans, of the teams that there are now, and with the half-life from now on.
+
+        Args:
+            spans: what has ended.
+            teams: those of the configuration, and the empty name.
+        """
+        found: Mapping[str, PastUse] = known(self.until(now_ms, spans), [*teams], now_ms)
+        averages = {
+            team: TeamAverage(since_ms=each.since_ms, average=_rounded(each.average)) for team, each in found.items()
+        }
+        return self.model_copy(update={"at_ms": now_ms, "half_life_ms": half_life_ms, "teams": averages})
+
+
+def _rounded(average: Mapping[str, float]) -> dict[str, int]:
+    rounded = {pool: round(value * _MILLIONTHS) for pool, value in average.items()}
+    return {pool: value for pool, value in rounded.items() if value}
