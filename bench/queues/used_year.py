@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from datetime import date
 from random import Random
 
-from headway.accounting.days import Period, days
 from headway.accounting.histogram import bucket_of
+from headway.days import Period, days
 from headway_service.accounting.records import ATTEMPTS, BILLED, JOBS, LOST, PREEMPTIONS, RUN, USED, WAIT, sum_key
 from headway_service.ports.table import Put
 from headway_service.store.schema_version import stamp

@@ -63,6 +63,8 @@ def _unusual(of: type[JobTerms | Standing], first: int) -> dict[str, Any]:
                 made[each.name] = each.name
             case "int" | "int | None":
                 made[each.name] = 1000 * number
+            case "tuple[str, ...]":
+                made[each.name] = (each.name,)
             case "Standing":
                 made[each.name] = Standing(**_unusual(Standing, 100))
             case other:

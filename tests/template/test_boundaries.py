@@ -78,6 +78,10 @@ BREACHES = {
         "layers/core/src/headway/scheduling/placement/memo.py",
         "headway.scheduling.placement.commit",
     ),
+    "budgets": (
+        "layers/core/src/headway/budgets/periods.py",
+        "headway.budgets.budget",
+    ),
     "past use": (
         "layers/core/src/headway/past_use/fading.py",
         "headway.past_use.averages",

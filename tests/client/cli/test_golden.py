@@ -169,6 +169,10 @@ teams
 teams -o wide
 teams -o csv
 teams -o json
+budgets
+budgets -o wide
+budgets -o csv
+budgets -o json
 config show
 config show -o json
 config set config.json --force --yes
@@ -364,6 +368,16 @@ def fill(queue: Queue) -> None:
             "used": {"ml.p5.48xlarge": 2}, "borrowed": {"ml.p5.48xlarge": 1}, "waiting": {"ml.p5.48xlarge": 3},
         },
         {"team": "vision", "weight": 1, "guaranteed": {}, "limit": {}, "used": {}, "borrowed": {}, "waiting": {}},
+    ]  # fmt: skip
+    queue.budgets = [
+        {
+            "name": "nlp-month", "team": "nlp", "owner": None, "tag": None, "period": "month", "amount": 600,
+            "granted": 50, "used": 650.4, "whenSpent": "hold", "spentUntil": "2026-02-01T00:00:00.000Z",
+        },
+        {
+            "name": "ada", "team": None, "owner": "arn:aws:iam::123456789012:user/ada", "tag": None,
+            "period": "7 days", "amount": 1000, "granted": 0, "used": 12.5, "whenSpent": "refuse", "spentUntil": None,
+        },
     ]  # fmt: skip
     queue.bury()
     queue.settings["pools"]["ml.g5.xlarge"] = {"size": 4}

@@ -31,6 +31,7 @@ class Queue:
         #: By pool: its pause, and members that differ from the defaults.
         self.pauses: dict[str, dict[str, Any]] = {}
         self.teams: list[dict[str, Any]] = []
+        self.budgets: list[dict[str, Any]] = []
         self.uses: dict[str, dict[str, Any]] = {}
         self.page_size = 100
         self.rogues: list[dict[str, Any]] = []
@@ -290,7 +291,8 @@ class Queue:
         return {key: value for key, value in {**job, "place": place}.items() if key not in hidden}
 
     def _use(self) -> dict[str, Any]:
-        return {"pools": [self.pool(name) for name in sorted(self.settings["pools"])], "teams": self.teams}
+        pools = [self.pool(name) for name in sorted(self.settings["pools"])]
+        return {"pools": pools, "teams": self.teams, "budgets": self.budgets}
 
     def _on_pool(self, name: str, action: str, document: dict[str, Any], *, everything: bool = False) -> Reply:
         if name not in self.settings["pools"]:

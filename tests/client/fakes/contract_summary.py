@@ -38,6 +38,7 @@ def summary(queue: Queue) -> dict[str, Any]:
     document = {
         "pools": pools,
         "teams": queue.teams,
+        "budgets": queue.budgets,
         "counts": {
             "waiting": len(waiting),
             "depending": 0,

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headway.accounting.days import Period, begin_ms, day_of, month_of
 from headway.accounting.histogram import RELATIVE_ERROR, bucket_of
+from headway.days import Period, begin_ms, day_of, month_of
 from headway.forecasting.forecast import forecast
 from headway.forecasting.members import ArrayToCome
 from headway.model import Allocation, Snapshot, WaitingJob

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headway.accounting.days import Period, begin_ms
 from headway.accounting.histogram import MAX_DURATION_S, RELATIVE_ERROR, bucket_of
+from headway.days import Period, begin_ms
 from headway.prediction.fading import FULL_WEIGHT, MONTHS_COUNTED, months_counted, weight_of
 from headway.prediction.kinds import RunKind
 from headway.prediction.run_times import MIN_RUNS, Prediction, RunTimes

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from headway.accounting.days import DAY_MS, Period, begin_ms, month_of
 from headway.accounting.differences import OTHER
+from headway.days import DAY_MS, Period, begin_ms, month_of
 from headway.lifecycle import JobState
 from headway.pool_names import billed_pool
 from headway.prediction.run_times import RunTimes

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headway.accounting.days import DAY_MS, Period, begin_ms, month_of
 from headway.accounting.differences import differences
+from headway.days import DAY_MS, Period, begin_ms, month_of
 from headway.lifecycle import JobState
 from headway_service.accounting import compare
 from headway_service.accounting.compare import ComparedPage, ScannedJob, compare_day

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import pytest
 
+from headway.job_terms import owner_hash
 from headway.prediction.kinds import RunKind
 from headway_sandbox.inprocess.streamed_table import StreamedTable
 from headway_service.accounting import consumer as consuming
@@ -24,7 +25,6 @@ from headway_service.ports.table import Key, Put, Update, Write
 from headway_service.store.ledger import read_ledger
 from headway_service.store.records.feed import FEED_KEPT_S
 from headway_service.store.records.job import JobRecord
-from headway_service.store.records.queue_entry import owner_hash
 from headway_service.testing.memory_table import MemoryTable
 from headway_verification.soak.invariants.usage import check_usage
 from tests.service.accounting.test_accountant import expiry, sums

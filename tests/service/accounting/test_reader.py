@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headway.accounting.days import DAY_MS, begin_ms
 from headway.accounting.prices import Price, Prices
+from headway.days import DAY_MS, begin_ms
 from headway_service.accounting import reader
 from headway_service.accounting.reader import MAX_RANGE_DAYS, MAX_SHOWN_DAYS, MAX_SHOWN_MONTHS, Step, read_usage
 from headway_service.errors import InvalidRequest

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headway.accounting.days import DAY_MS, Period, begin_ms, month_of
 from headway.accounting.differences import OTHER, Difference, differences
+from headway.days import DAY_MS, Period, begin_ms, month_of
 from headway_service.accounting import compare
 from headway_service.accounting.reader import Step, read_usage
 from headway_service.accounting.records import MAX_NAMES, RepairRecord, figures_in, names_key, sum_key

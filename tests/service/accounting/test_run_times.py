@@ -8,8 +8,9 @@ from typing import Any, ClassVar
 
 import pytest
 
-from headway.accounting.days import DAY_MS, Period, begin_ms
 from headway.accounting.histogram import RELATIVE_ERROR, bucket_of
+from headway.days import DAY_MS, Period, begin_ms
+from headway.job_terms import owner_hash
 from headway.lifecycle import JobState
 from headway.prediction.kinds import RunKind, instances_of
 from headway.prediction.run_times import MIN_RUNS, RunTimes
@@ -36,7 +37,6 @@ from headway_service.errors import Conflict
 from headway_service.ports.clocks import Clocks
 from headway_service.ports.table import MAX_TRANSACTION_WRITES, Put, Update, Write
 from headway_service.store.records.job import MAX_ENDED_ATTEMPTS, JobRecord
-from headway_service.store.records.queue_entry import owner_hash
 from headway_service.testing.memory_table import MemoryTable
 from tests.service.accounting.test_accountant import HOUR_MS, NOON_MS, accountant, attempt, job, sums
 from tests.service.world import P5

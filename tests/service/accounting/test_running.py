@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headway.accounting.days import DAY_MS, begin_ms
 from headway.accounting.prices import Price, Prices
+from headway.days import DAY_MS, begin_ms
 from headway.lifecycle import AttemptState, JobState
 from headway_service.accounting import running as running_module
 from headway_service.accounting.reader import Step, UsageRow, read_usage_until

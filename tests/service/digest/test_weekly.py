@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from headway.accounting.days import DAY_MS, Period, begin_ms
 from headway.accounting.histogram import bucket_of
+from headway.days import DAY_MS, Period, begin_ms
 from headway.lifecycle import JobState
 from headway_sandbox.inprocess.deployment import START_S
 from headway_sandbox.inprocess.streamed_table import StreamedTable

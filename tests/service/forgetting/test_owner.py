@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from headway.accounting.days import Period, day_of
+from headway.days import Period, day_of
 from headway_service.accounting.accountant import Accountant
 from headway_service.accounting.compare import compare_day
 from headway_service.accounting.reader import Step, read_usage_until

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import pytest
 
 import headway_service
-from headway.accounting.days import DAYS_KEPT
+from headway.days import DAYS_KEPT
 from headway_sandbox.local.checkout import Checkout
 from headway_service.accounting.records import KINDS_KEPT, MARK_KEPT_S, MONTHS_KEPT
 from headway_service.actions import action as actions
@@ -40,7 +40,7 @@ KINDS = {
         (
             *("AttemptRecord", "CalendarRecord", "GivenUpRecord", "IdleRecord", "PauseRecord", "PlanRecord"),
             *("PoolRecord", "ProgressRecord", "QueueCountRecord", "ReservationRecord", "RogueJobRecord", "ScanRecord"),
-            *("PastUseRecord", "SpanRecord", "SpotScoresRecord", "TeamRecord", "UnreadJobsRecord", "WarmPoolRecord"),
+            *("PastUseRecord", "UsedRecord", "SpotScoresRecord", "TeamRecord", "UnreadJobsRecord", "WarmPoolRecord"),
         ),
         STATE,
     ),

@@ -11,8 +11,8 @@ from headway_service.errors import Conflict, InvalidConfiguration
 from headway_service.pools.capacity import read_capacity
 from headway_service.store.ledger import Ledger, read_ledger
 from headway_service.store.records.capacity.past_use import PastUseRecord
-from headway_service.tracking import past_use
-from headway_service.tracking.past_use import keep_past_use
+from headway_service.tracking import used
+from headway_service.tracking.used import add_used
 from tests.service.world import P5, World
 
 DAY_S = 86_400
@@ -98,9 +98,9 @@ def test_a_run_that_comes_late_neither_adds_twice_nor_forgets(world: World) -> N
     run(world, "x", "a")
     late, late_ms = ledger(world), world.clocks.training_ms()
     run(world, "y", "a")
-    keep_past_use(world.table, ledger(world), world.clocks.training_ms())
+    add_used(world.table, ledger(world), world.clocks.training_ms())
     both = average(world, "a")
-    keep_past_use(world.table, late, late_ms)
+    add_used(world.table, late, late_ms)
     assert average(world, "a") == pytest.approx(both)
 
 
@@ -113,7 +113,7 @@ def test_a_run_that_dies_leaves_all_to_the_next(world: World, monkeypatch: pytes
 
     with monkeypatch.context() as patched:
         patched.setattr(world.table, "write", dies)
-        keep_past_use(world.table, ledger(world), world.clocks.training_ms())
+        add_used(world.table, ledger(world), world.clocks.training_ms())
     assert average(world, "a") == pytest.approx(before, rel=0.01)
     world.reconcile(after_s=0)
     assert average(world, "a") == pytest.approx(before, rel=0.01)
@@ -121,11 +121,11 @@ def test_a_run_that_dies_leaves_all_to_the_next(world: World, monkeypatch: pytes
 
 
 def test_more_ends_than_one_run_adds_count_meanwhile(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(past_use, "MAX_ADDED", 1)
+    monkeypatch.setattr(used, "MAX_ADDED", 1)
     for name in ("x", "y"):
         run(world, name, "a")
     before = average(world, "a")
-    keep_past_use(world.table, ledger(world), world.clocks.training_ms())
+    add_used(world.table, ledger(world), world.clocks.training_ms())
     assert len(ledger(world).used) == 1
     assert average(world, "a") == pytest.approx(before, rel=0.01)
 

@@ -27,6 +27,7 @@ from headway_client.cli.commands.jobs import (
 from headway_client.cli.commands.local import completion, doctor, rehearse, sandbox, simulate, version
 from headway_client.cli.commands.operations import (
     actions,
+    budgets,
     config,
     dlq,
     forget,
@@ -67,7 +68,16 @@ _SECTIONS: dict[str, Sequence[click.Command]] = {
     "Submitting": (submit.submit,),
     "Inspecting": (
         *(queue.queue, show.show, results.results, forecast.why, forecast.forecast, forecast.what_if, history.history),
-        *(compare.compare, advise.advise, events.events, usage.usage, usage.report, pools.capacity, teams.teams),
+        *(
+            compare.compare,
+            advise.advise,
+            events.events,
+            usage.usage,
+            usage.report,
+            pools.capacity,
+            teams.teams,
+            budgets.budgets,
+        ),
         board.board,
     ),
     "Running jobs": (wait.wait, logs.logs, connect.connect),

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
+
+from headway.budgets.budget import Payer
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -61,11 +64,30 @@ class JobTerms:
     keep_ms: int = 0
     #: Whether it may start although it may still run when a pool that stops attempts becomes smaller.
     stops_for_size: bool = False
-    #: Whose it is and what it runs, by which its run time is predicted. No decision depends on them.
+    #: Whose it is (:func:`owner_hash`).
     owner: str = ""
+    #: What it runs, by which its run time is predicted. No decision depends on it.
     source: str = ""
+    #: Those of its tags that budgets are by, such as ``project=thesis``.
+    budget_tags: tuple[str, ...] = ()
+
+    @property
+    def payer(self) -> Payer:
+        """Whom it is of, as budgets tell jobs apart."""
+        return Payer(team=self.team, owner=self.owner, tags=self.budget_tags)
 
     @property
     def turn_ms(self) -> int:
         """What jobs of one priority are ordered by."""
         return self.entry_time_ms + self.standing.handicap_ms
+
+
+def owner_hash(owner: str | None) -> str:
+    """A short mark of an owner; empty for none.
+
+    An ARN may have 2048 characters, and queue entries are read by the thousand.
+
+    Args:
+        owner: the ARN of the caller.
+    """
+    return hashlib.sha256(owner.encode()).hexdigest()[:16] if owner else ""

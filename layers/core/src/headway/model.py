@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from headway.budgets.budget import BudgetUse
 from headway.job_terms import JobTerms
 from headway.past_use.averages import PastUse
 from headway.policy import DEFAULT_POLICY, Policy
@@ -208,3 +209,5 @@ class Snapshot:
     spot_scores: Mapping[tuple[str, int], int] = field(default_factory=dict)
     #: What each team used until now, what it holds included; only where past use counts (``policy.fair_share``).
     past_use: Mapping[str, PastUse] = field(default_factory=dict)
+    #: What was used of each budget until now, what runs included, by name.
+    budget_use: Mapping[str, BudgetUse] = field(default_factory=dict)

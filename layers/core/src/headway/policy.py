@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from headway.budgets.budget import Budget
 from headway.errors import InvalidPolicy
 
 MAX_RESERVED_HEADS = 100
@@ -142,6 +143,8 @@ class Policy:
     probe_percent: int = 5
     #: How past use counts among teams; None for not at all.
     fair_share: FairShare | None = None
+    #: What teams and owners may use.
+    budgets: tuple[Budget, ...] = ()
     #: By name. A job of a team that is not here has no guarantee, no limit and the weight 1.
     teams: Mapping[str, Team] = field(default_factory=dict)
 

@@ -166,6 +166,13 @@ class QueueFull(RequestError):
     code = "QueueFull"
 
 
+class BudgetSpent(RequestError):
+    """Nothing is left of a budget whose jobs are refused then. That may last for weeks; the message says until when."""
+
+    status = HTTPStatus.CONFLICT
+    code = "BudgetSpent"
+
+
 class OwnerHasJobs(RequestError):
     """An owner cannot be forgotten while jobs of theirs have not ended; the message names some."""
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 
-from headway.accounting.days import Period, day_of, month_of
 from headway.accounting.histogram import bucket_of
+from headway.days import Period, day_of, month_of
 from headway.prediction.kinds import RunKind, instances_of
 from headway.prediction.run_times import Prediction, RunTimes
 from headway_sandbox.simulator.trace import TraceJob

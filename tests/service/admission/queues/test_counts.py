@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from headway.job_terms import owner_hash
 from headway_service.admission.queues import counts as queue_counts
 from headway_service.admission.queues import limits as queue_limits
 from headway_service.admission.queues import recounts as queue_recounts
@@ -31,7 +32,7 @@ from headway_service.store.records.queue_count import (
     QueueCountRecord,
     is_count,
 )
-from headway_service.store.records.queue_entry import QueueEntry, owner_hash
+from headway_service.store.records.queue_entry import QueueEntry
 from headway_service.testing.memory_table import MemoryTable
 from tests.service.world import ADA, BOB, P5, ROOT, World, request
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from headway.accounting.days import begin_ms
 from headway.accounting.prices import Price, Prices
+from headway.days import begin_ms
 from headway.lifecycle import AttemptState
 from headway_service.api.documents.costs import with_cost
 from headway_service.api.documents.jobs import job_details_document

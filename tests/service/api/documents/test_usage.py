@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from headway.accounting.days import begin_ms
 from headway.accounting.prices import Price, Prices
+from headway.days import begin_ms
 from headway_service.api.documents.usage import ended_job_document
 from headway_service.store.records.listed_job import Usage
 from tests.service.accounting.test_accountant import DAY, HOUR_MS, job

@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from headway.job_terms import JobTerms
+from headway.job_terms import JobTerms, owner_hash
 from headway.lifecycle import AttemptState, JobState
 from headway_service.ports.table import LISTED, Item
 from headway_service.store.records.capacity.attempt import AttemptRecord
 from headway_service.store.records.capacity.warm_pool import WarmPoolRecord
 from headway_service.store.records.job import JobRecord
 from headway_service.store.records.listed_job import ListedJob
-from headway_service.store.records.queue_entry import QueueEntry, owner_hash
+from headway_service.store.records.queue_entry import QueueEntry
 from headway_service.store.records.terms import AllTerms, attributes_of
 from tests.core.builders import unusual_terms
 from tests.service.store.builders import NOTED

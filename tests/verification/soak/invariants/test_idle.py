@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from headway.accounting.days import Period
 from headway.accounting.idle import MAX_GAP_S
+from headway.days import Period
 from headway_service.accounting.records import IDLE, add_figures
 from headway_service.ports.table import Write
 from headway_service.store.records.capacity.idle import IdleRecord

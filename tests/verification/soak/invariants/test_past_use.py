@@ -6,13 +6,14 @@ import pytest
 
 from headway_service.ports.table import Delete, Key, Put, Write
 from headway_service.store.records.base import LEDGER
-from headway_service.store.records.capacity.past_use import PastUseRecord, SpanRecord, TeamAverage
+from headway_service.store.records.capacity.past_use import PastUseRecord, TeamAverage
+from headway_service.store.records.capacity.used import UsedRecord
 from headway_verification.soak.invariants.past_use import PastUseWatchedTable
 from headway_verification.soak.violations import Violated
 
 P5 = "ml.p5.48xlarge"
 DAY_MS = 86_400_000
-SPAN = SpanRecord(attempt_name="x", team="a", demand={P5: 2}, since_ms=10 * DAY_MS, ended_ms=11 * DAY_MS)
+SPAN = UsedRecord(attempt_name="x", team="a", demand={P5: 2}, since_ms=10 * DAY_MS, ended_ms=11 * DAY_MS)
 ATTEMPT = Key(LEDGER, "attempt#x")
 NEW = PastUseRecord(at_ms=10 * DAY_MS, half_life_ms=DAY_MS, teams={"a": TeamAverage(since_ms=0)})
 NOW_MS = 12 * DAY_MS

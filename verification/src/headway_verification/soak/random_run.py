@@ -8,8 +8,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from random import Random
 
-from headway.accounting.days import Period, day_of, month_of
 from headway.accounting.histogram import bucket_of
+from headway.days import Period, day_of, month_of
+from headway.job_terms import owner_hash
 from headway.policy import Order
 from headway.pool_names import SERVERLESS
 from headway.prediction.kinds import RunKind
@@ -23,7 +24,6 @@ from headway_service.sagemaker_api.run_source import run_source
 from headway_service.store import transitions
 from headway_service.store.ledger import read_pools
 from headway_service.store.records.feed import FeedHead
-from headway_service.store.records.queue_entry import owner_hash
 from headway_verification.soak.calm_phase import stay_calm
 from headway_verification.soak.deployment import Deployment
 from headway_verification.soak.faults import tempers

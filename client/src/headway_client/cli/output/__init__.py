@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from headway_client.cli.output.actions import action_rows
+from headway_client.cli.output.budgets import budget_rows
 from headway_client.cli.output.columns import sorted_jobs
 from headway_client.cli.output.config_history import change_rows
 from headway_client.cli.output.dead_letters import letter_rows, redrive_sentence
@@ -18,6 +19,7 @@ from headway_client.cli.output.values import output_width
 
 __all__ = [
     "action_rows",
+    "budget_rows",
     "change_rows",
     "dependency_tables",
     "dry_run_sheet",

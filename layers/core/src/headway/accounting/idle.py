@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import date
 
-from headway.accounting.days import split
+from headway.days import split
 from headway.model import Snapshot
 from headway.plan import Plan, Release, Start
 from headway.scheduling.alternatives import demands

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 
-from headway.accounting.days import month_of
+from headway.days import month_of
 from headway.pool_names import SPOT_SUFFIX
 
 _HOUR_MS = 3_600_000

@@ -69,11 +69,30 @@ class TeamUse(ApiDocument):
 
 
 @dataclass(frozen=True, kw_only=True)
+class BudgetUse(ApiDocument):
+    """What may be used of a budget in its period, and was."""
+
+    name: str
+    team: Annotated[str | None, Member("Whose jobs it is for; null for any.")]
+    owner: Annotated[str | None, Member("ARN of the caller whose jobs it is for; null for any.")]
+    tag: Annotated[str | None, Member("The tag of the jobs that it is for, as in project=thesis; null for any.")]
+    period: Annotated[str, Member("week or month, or so many days, as in 30 days.")]
+    amount: Annotated[float, Member("In what its charges are: instance hours, or money.")]
+    granted: Annotated[float, Member("What is granted beyond it now.")]
+    used: Annotated[float, Member("In the period until now; what runs is included.")]
+    when_spent: Annotated[str, Member("What becomes of its jobs when nothing is left: hold or refuse.")]
+    spent_until: Annotated[Time | None, Member("Until when nothing is left; null if something is.")] = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class Capacity(ApiDocument):
     """How the pools are used."""
 
     pools: tuple[PoolUse, ...]
     teams: Annotated[tuple[TeamUse, ...], Member("By name; none if the configuration has no teams.")] = field(
+        default_factory=tuple
+    )
+    budgets: Annotated[tuple[BudgetUse, ...], Member("By name; none if the configuration has no budgets.")] = field(
         default_factory=tuple
     )
 

@@ -8,7 +8,7 @@ from typing import Annotated
 
 from headway.api_documents.codec import ApiDocument, Member
 from headway.api_documents.jobs import Reason
-from headway.api_documents.pools import PoolUse, TeamUse
+from headway.api_documents.pools import BudgetUse, PoolUse, TeamUse
 from headway.api_documents.values import Instances, Time
 from headway.lifecycle import JobState
 
@@ -107,6 +107,7 @@ class Summary(ApiDocument):
     version: Annotated[str, Member("The same as long as the rest is the same; the `ETag`, without its quotes.")]
     pools: tuple[PoolSummary, ...]
     teams: Annotated[tuple[TeamUse, ...], Member("By name; none if the configuration has no teams.")]
+    budgets: Annotated[tuple[BudgetUse, ...], Member("By name; none if the configuration has no budgets.")]
     counts: JobCounts
     running: Annotated[tuple[RunningJob, ...], Member("At most 500: those that stop, then those that end soonest.")]
     more_running: int

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import chain
 
+from headway.budgets.budget import BudgetUse, Held, spent
 from headway.errors import InvariantViolation
 from headway.model import Allocation, Demand, Reservation, Snapshot, WaitingJob
 from headway.past_use.averages import Span, known, later
@@ -146,6 +147,7 @@ class Simulation:
         self._policy = snapshot.policy
         self._spot_scores = snapshot.spot_scores
         self._past_use = known(snapshot.past_use, {*snapshot.policy.teams, *snapshot.past_use, ""}, snapshot.now_ms)
+        self._budget_use = dict(snapshot.budget_use)
         self._decide = decide
         self._delays = delays
         self._release_ms = delays.stop_ms if delays.release_ms is None else delays.release_ms
@@ -217,6 +219,7 @@ class Simulation:
             calendars=self._calendars,
             spot_scores=self._spot_scores,
             past_use=self._past_use if self._policy.fair_share is not None else {},
+            budget_use=dict(self._budget_use),
         )
 
     def run(self, until_ms: int | None = None) -> None:
@@ -246,7 +249,9 @@ class Simulation:
         return True
 
     def _remember(self, since_ms: int) -> None:
-        """Add to the past what teams have held since then."""
+        """Add to the past, and to budgets, what has been held since then."""
+        if self._policy.budgets:
+            self._take_from_budgets(since_ms)
         if self._policy.fair_share is None:
             return
         spans = (
@@ -256,6 +261,16 @@ class Simulation:
         )
         half_life_ms = self._policy.fair_share.half_life_ms
         self._past_use = later(self._past_use, since_ms, self.now_ms, spans, half_life_ms)
+
+    def _take_from_budgets(self, since_ms: int) -> None:
+        held = [
+            Held(payer=each.terms.payer, demand=each.demand, begin_ms=since_ms, end_ms=self.now_ms)
+            for each in self._allocations.values()
+            if not each.warm
+        ]
+        for budget in self._policy.budgets:
+            use = self._budget_use.get(budget.name, BudgetUse())
+            self._budget_use[budget.name] = use.counting(budget, self.now_ms).and_held(budget, held)
 
     def _resize(self, since_ms: int) -> None:
         """Apply the changes of sizes since then."""
@@ -290,6 +305,8 @@ class Simulation:
             if not plan.actions:
                 for each in plan.delayed:
                     self._wake(each.at_ms)
+                for each in spent(self._policy.budgets, self._budget_use, self.now_ms):
+                    self._wake(each.until_ms)
                 return
         raise InvariantViolation(f"after {_MAX_ROUNDS} decisions at {self.now_ms} ms there is still something to do")
 

@@ -6,7 +6,7 @@ are weighted when they are read.
 
 from __future__ import annotations
 
-from headway.accounting.days import Period, day_of
+from headway.days import Period, day_of
 
 MONTHS_COUNTED = 4
 """Months whose observations count: the present one and those before it."""

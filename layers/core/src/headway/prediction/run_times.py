@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from headway.accounting.days import Period
 from headway.accounting.histogram import duration_of, merged, quantile
+from headway.days import Period
 from headway.prediction.fading import FULL_WEIGHT, weight_of
 from headway.prediction.kinds import RunKind
 

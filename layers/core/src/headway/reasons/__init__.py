@@ -92,6 +92,7 @@ from headway.reasons.turns import turn_of
 from headway.reasons.waiting import (
     ProtectedFrom,
     backs_off,
+    budget_spent,
     clock_time,
     exceeds_limit,
     exceeds_pool,
@@ -128,6 +129,7 @@ __all__ = [
     "array_stopped",
     "backs_off",
     "breaks_rules",
+    "budget_spent",
     "changed",
     "clock_time",
     "completed",

@@ -32,6 +32,7 @@ class ReasonCode(StrEnum):
     WAITS_FOR_SIZE = "WaitsForPoolSize"
     EXCEEDS_POOL = "ExceedsPool"
     EXCEEDS_LIMIT = "ExceedsTeamLimit"
+    BUDGET_SPENT = "BudgetSpent"
     UNKNOWN_POOL = "UnknownPool"
     STARTS_NOW = "StartsNow"
     # What the queue did.

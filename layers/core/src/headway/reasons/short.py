@@ -26,6 +26,7 @@ _FORMS: Mapping[str, tuple[str, str]] = {
     ReasonCode.WAITS_FOR_SIZE: ("pool too small now", ""),
     ReasonCode.EXCEEDS_POOL: ("larger than its pool", ""),
     ReasonCode.EXCEEDS_LIMIT: ("larger than its team's limit", ""),
+    ReasonCode.BUDGET_SPENT: ("its budget is spent", ""),
     ReasonCode.UNKNOWN_POOL: ("its pool was removed", ""),
     ReasonCode.STARTS_NOW: ("starts in a moment", ""),
     ReasonCode.STARTED: ("", f"in the warm pool of {_JOBS}"),

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
+from headway.budgets.budget import Spent
 from headway.durations import in_words
 from headway.model import Allocation, Alternative, Demand, Pause, SizeChange, WaitingJob
 from headway.policy import Policy
@@ -92,6 +93,22 @@ def waits_for_limit(
         else ", which jobs of the team ahead of it get"
     )
     return Reason(code=ReasonCode.WAITS_FOR_LIMIT, message=message, jobs=_named(first))
+
+
+def budget_spent(spent: Spent, now_ms: int) -> Reason:
+    """Nothing is left of a budget that the job takes from.
+
+    Args:
+        spent: the budget, and until when nothing is left of it.
+        now_ms: the present, ms.
+    """
+    return Reason(
+        code=ReasonCode.BUDGET_SPENT,
+        message=(
+            f"the budget `{spent.budget.name}` is spent: {spent.used:.1f} of {spent.amount:.1f}; starts from "
+            f"{clock_time(spent.until_ms, now_ms)} on, or when an administrator grants more (`headway config set`)"
+        ),
+    )
 
 
 def exceeds_limit(job: WaitingJob, limit: Demand) -> Reason:

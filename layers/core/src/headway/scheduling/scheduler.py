@@ -128,11 +128,12 @@ def _find(job: WaitingJob, state: PassState) -> Placement | Obstacle | None:
 
 def _find_on(job: WaitingJob, state: PassState) -> Placement | Obstacle:
     """The same for a job on one alternative."""
-    found = state.memo.answer(job) or eligibility.never_fits(job, state.ground)
+    ground = state.ground
+    found = eligibility.over_budget(job, ground) or state.memo.answer(job) or eligibility.never_fits(job, ground)
     if found is not None:
         return found
     commit.count_promises(job, state)
-    tried = try_on(job, state.ground)
+    tried = try_on(job, ground)
     state.memo.note(tried)
     return tried
 

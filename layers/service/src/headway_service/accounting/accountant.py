@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
-from headway.accounting.days import Period, month_of
+from headway.days import Period, month_of
 from headway.jobpolicy.training_job import tags_in
 from headway.prediction.run_times import RunTimes
 from headway_service.accounting.contributions import Contribution, contributions, kind_of

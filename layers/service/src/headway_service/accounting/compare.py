@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
 
-from headway.accounting.days import DAY_MS, DAYS_KEPT, Period, begin_ms, day_of, month_of
+from headway.days import DAY_MS, DAYS_KEPT, Period, begin_ms, day_of, month_of
 from headway.lifecycle import TERMINAL
 from headway_service.accounting.contributions import accounted
 from headway_service.accounting.records import (

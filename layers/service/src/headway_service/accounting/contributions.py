@@ -11,8 +11,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date
 
-from headway.accounting.days import day_of, split
 from headway.accounting.histogram import bucket_of
+from headway.days import day_of, split
+from headway.job_terms import owner_hash
 from headway.lifecycle import TERMINAL, JobState
 from headway.pool_names import billed_pool
 from headway.prediction.kinds import RunKind
@@ -34,7 +35,6 @@ from headway_service.accounting.records import (
     MarkRecord,
 )
 from headway_service.store.records.job import MAX_ENDED_ATTEMPTS, EndedAttempt, JobRecord
-from headway_service.store.records.queue_entry import owner_hash
 
 _PRICED = frozenset({BILLED, UNBILLED, LOST_BILLED, LOST_UNBILLED, SAVED})
 """Times by the pool that has their price; all others are by the pool that is charged."""

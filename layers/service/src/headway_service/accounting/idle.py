@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Mapping
 from datetime import date
 
-from headway.accounting.days import Period, month_of
 from headway.accounting.idle import Idle, IdleSpan, accrue, idle_after
+from headway.days import Period, month_of
 from headway.model import Snapshot
 from headway.plan import Plan
 from headway_service.accounting.names import Names

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 
-from headway.accounting.days import Period
 from headway.accounting.differences import OTHER
+from headway.days import Period
 from headway_service.accounting.records import MAX_NAMES, expires_at, names_key, sum_key
 from headway_service.ports.table import Absent, Condition, Equals, Table, Update
 from headway_service.store.schema_version import stamp

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from enum import StrEnum
 
-from headway.accounting.days import Period, days, month_of, periods
 from headway.accounting.prices import Cost, Prices
+from headway.days import Period, days, month_of, periods
 from headway_service.accounting.records import (
     BILLED,
     LOST_BILLED,

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from datetime import date
 from typing import ClassVar
 
-from headway.accounting.days import DAY_MS, DAYS_KEPT, Period, begin_ms
+from headway.days import DAY_MS, DAYS_KEPT, Period, begin_ms
 from headway_service.ports.table import Absent, Equals, Item, Key, Put, Update
 from headway_service.store.records.base import Record
 from headway_service.store.schema_version import stamp

@@ -14,8 +14,8 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date
 
-from headway.accounting.days import DAY_MS, DAYS_KEPT, Period, begin_ms, day_of, days, month_of
 from headway.accounting.differences import OTHER, Difference
+from headway.days import DAY_MS, DAYS_KEPT, Period, begin_ms, day_of, days, month_of
 from headway_service.accounting.compare import check_day
 from headway_service.accounting.names import Names, NewNames
 from headway_service.accounting.records import (

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, timedelta
 
-from headway.accounting.days import Period, days, month_of
 from headway.accounting.histogram import bucket_of
+from headway.days import Period, days, month_of
 from headway.prediction.fading import months_counted
 from headway.prediction.kinds import RunKind
 from headway.prediction.quality import Quality

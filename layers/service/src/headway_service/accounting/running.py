@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 
-from headway.accounting.days import split
 from headway.accounting.differences import OTHER
+from headway.days import split
 from headway.jobpolicy.training_job import tags_in
 from headway.lifecycle import AttemptState
 from headway.pool_names import billed_pool

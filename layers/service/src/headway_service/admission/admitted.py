@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from headway.job_terms import JobTerms
+from headway.jobpolicy.training_job import tags_in
 from headway.vectors import total
 from headway_service.admission import dependencies, reuse
 from headway_service.admission.arrays import AdmittedArray
@@ -114,6 +115,7 @@ def _terms(draft: Draft, choice: AlternativeRecord, *, pools: Collection[str]) -
         keep_ms=choice.keep_s * 1000,
         stops_for_size=request.stops_for_size(pools),
         source=run_source(draft.raw) if configuration.predictions else "",
+        budget_tags=configuration.budget_tags(tags_in(draft.raw.get("Tags"))),
     )
 
 

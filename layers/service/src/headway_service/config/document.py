@@ -15,8 +15,8 @@ from pydantic import (
 )
 
 from headway import policy
-from headway.accounting.days import DAY_MS
 from headway.accounting.prices import Prices
+from headway.days import DAY_MS
 from headway.jobpolicy.failure_kinds import FailureKind
 from headway.jobpolicy.retry import MAX_BACKOFF_MS
 from headway.jobpolicy.retry import Retry as RetryRule
@@ -35,6 +35,7 @@ from headway.policy import (
 )
 from headway.scheduling.ordering import MAX_PRIORITY
 from headway_service.config import access as access_notation
+from headway_service.config import budgets as budget_notation
 from headway_service.config import rules as rule_notation
 from headway_service.config import training_plans, utilization
 from headway_service.config.authorization import Access, People
@@ -269,6 +270,8 @@ class Configuration(ConfigModel):
     ageing: Ageing | None = None
     #: How past use counts among teams; null for not at all.
     fair_share: FairShare | None = None
+    #: What teams and owners may use, by name.
+    budgets: dict[Name, budget_notation.Budget] = Field(default_factory=dict, max_length=budget_notation.MAX_BUDGETS)
     #: By kind of failure. An entry replaces the default for that kind; the others keep theirs.
     retries: dict[Annotated[FailureKind, Strict(strict=False)], Retry] = Field(default_factory=dict)
     spot: Spot = Spot()
@@ -331,6 +334,7 @@ class Configuration(ConfigModel):
             wait_for_checkpoint_ms=self.preemption.wait_for_checkpoint_seconds * 1000,
             ageing=ageing,
             fair_share=fair_share,
+            budgets=tuple(each.budget(name, self.pools) for name, each in sorted(self.budgets.items())),
             warm_across_teams=self.kept_warm_pools is None or self.kept_warm_pools.across_teams,
             min_spot_score=self.spot.min_score,
             probe_percent=self.launches.probe_percent,
@@ -341,6 +345,11 @@ class Configuration(ConfigModel):
                 for name, team in self.teams.items()
             },
         )
+
+    def budget_tags(self, tags: Mapping[str, str]) -> tuple[str, ...]:
+        """Those of a request's tags that budgets are by."""
+        keys = {each.tag.key for each in self.budgets.values() if each.tag is not None}
+        return tuple(f"{key}={tags[key]}" for key in sorted(keys) if key in tags)
 
     @property
     def kept_warm_pools(self) -> KeptWarmPools | None:
@@ -441,6 +450,7 @@ def validate(document: Any) -> Configuration:
         for kind, listed in configuration.prices.items()
         if len({each.first for each in listed}) < len(listed)
     ]
+    fields += budget_notation.problems(configuration.budgets, configuration.pools, configuration.teams)
     fields += [*_team_errors(configuration), *_unknown_teams(configuration), *_open_teams(configuration)]
     if fields:
         raise _invalid(fields)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import date, timedelta
 
-from headway.accounting.days import begin_ms
+from headway.days import begin_ms
 from headway.lifecycle import TERMINAL
 from headway_service.accounting.reader import Step, UsageRow, read_usage, read_usage_until
 from headway_service.config.document import Configuration

@@ -32,6 +32,7 @@ from headway.reasons.remedies import remedy_for
 from headway.scheduling.team_turns import TeamTurns
 from headway_service.admission.admit import admit
 from headway_service.admission.admitted import Admitted
+from headway_service.admission.queues.budgets import RefusingBudgets
 from headway_service.admission.queues.limits import QueueLimits
 from headway_service.arrays.to_come import array_to_come
 from headway_service.config.authorization import Caller
@@ -117,13 +118,15 @@ class ForecastService:
             request: the request as decoded from JSON.
 
         Raises:
-            InvalidRequest, RequestTooLarge, NotAllowed, RuleViolation, ImpossibleDemand, QueueFull: as a submission.
+            InvalidRequest, RequestTooLarge, NotAllowed, RuleViolation, ImpossibleDemand, QueueFull,
+                BudgetSpent: as a submission.
             NameInUse: a request of that name is in the queue, be it the same one.
         """
         configuration = self._configuration()
         job = self._new_job(request, caller, configuration)
         room = QueueLimits(self._table, configuration.limits, caller.arn, self._clocks.machine_ms)
         room.require(job)
+        RefusingBudgets(self._table, configuration.policy(), self._clocks.training_ms).require(job)
         if job.awaited:
             seen = self._explainer.explain([job])[0]
             return DryRun(seen=seen, expected_start_ms=None, preempts=[], releases=[], delays=[], note=_after(job))

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from datetime import timedelta
 from functools import partial
 
-from headway.accounting.days import DAYS_KEPT, Period, day_of, days, end_of_month
+from headway.days import DAYS_KEPT, Period, day_of, days, end_of_month
 from headway.lifecycle import TERMINAL
 from headway_service.accounting.names import Names
 from headway_service.accounting.records import ATTEMPTS, JOBS, MONTHS_KEPT, add_figures, figures_in, names_key, sum_key

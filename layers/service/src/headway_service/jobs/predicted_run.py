@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from headway.job_terms import owner_hash
 from headway.prediction.kinds import RunKind
 from headway.prediction.run_times import Prediction, RunTimes
 from headway_service.admission.admitted import Admitted
 from headway_service.config.document import Configuration
-from headway_service.store.records.queue_entry import owner_hash
 
 
 def predict_run(

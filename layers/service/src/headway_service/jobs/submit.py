@@ -17,11 +17,13 @@ from headway_service.admission.admit import admit
 from headway_service.admission.admitted import Admitted
 from headway_service.admission.checks import training_plans
 from headway_service.admission.policy_view import job_for_rules
+from headway_service.admission.queues.budgets import RefusingBudgets
 from headway_service.admission.queues.limits import QueueLimits
 from headway_service.checkpoints.location import checkpoints_of
 from headway_service.config.authorization import Caller
 from headway_service.config.document import Configuration
 from headway_service.errors import (
+    BudgetSpent,
     Conflict,
     FieldError,
     ImpossibleDemand,
@@ -63,12 +65,14 @@ class SubmissionContext:
         key: the idempotency key of the call, if it has one.
         config: the configuration that they are checked against.
         limits: the limits that they are counted against.
+        budgets: the budgets that may refuse them.
     """
 
     caller: Caller
     key: str | None
     config: EffectiveConfig
     limits: QueueLimits
+    budgets: RefusingBudgets
 
     @property
     def configuration(self) -> Configuration:
@@ -149,6 +153,7 @@ class Submitter:
             InvalidRequest, RequestTooLarge, NotAllowed, RuleViolation, ImpossibleDemand: see
                 :func:`headway_service.admission.admit.admit`.
             QueueFull: see :meth:`headway_service.admission.queues.limits.QueueLimits.require`.
+            BudgetSpent: see :meth:`headway_service.admission.queues.budgets.RefusingBudgets.require`.
             NameInUse: another request, or another caller's, has that name.
         """
         context = self.context(caller, key)
@@ -166,7 +171,8 @@ class Submitter:
         """
         config = self._in_force()
         limits = QueueLimits(self._table, config.configuration.limits, caller.arn, self._clocks.machine_ms, jobs=jobs)
-        return SubmissionContext(caller=caller, key=key, config=config, limits=limits)
+        budgets = RefusingBudgets(self._table, config.configuration.policy(), self._clocks.training_ms)
+        return SubmissionContext(caller=caller, key=key, config=config, limits=limits, budgets=budgets)
 
     def enqueue(self, request: Any, context: SubmissionContext) -> SubmittedJob:
         """Submit a request as :meth:`submit` does, but do not compute its position in the queue.
@@ -190,12 +196,13 @@ class Submitter:
             context: from :meth:`context`.
 
         Raises:
-            QueueFull: see :meth:`submit`.
+            QueueFull, BudgetSpent: see :meth:`submit`.
         """
         shared = self._shared_checkpoints(admitted, context)
         location = None if shared is None else shared.location
         job = self._new_job(admitted, context, checkpoints_of=_told(shared, context))
         context.limits.require(job)
+        context.budgets.require(job)
         context.limits.record(job)
         note = self._note(shared, job)
         writes = (*transitions.enqueue(job, admitted.request, admitted.alternatives), *note.within)
@@ -246,9 +253,10 @@ class Submitter:
             job = entry.job
             if job.ending is None:
                 context.limits.require(job)
+                context.budgets.require(job)
             note = self._note(shared if job.ending is None else None, job)
             self._table.write([*entry.writes, *note.within])
-        except (QueueFull, InvalidRequest, ImpossibleDemand, NotAllowed, RuleViolation, Conflict):
+        except (QueueFull, BudgetSpent, InvalidRequest, ImpossibleDemand, NotAllowed, RuleViolation, Conflict):
             # A repeated call gets the same answer, even if its job was the last that fitted, its plan has ended, or a
             # job that it depends on has ended otherwise.
             known = find_job(self._table, admitted.name)

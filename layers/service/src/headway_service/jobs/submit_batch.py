@@ -8,7 +8,7 @@ from typing import Any
 
 from headway_service.admission.admit import admit
 from headway_service.config.authorization import Caller
-from headway_service.errors import QueueFull, RequestError, RetryLater, RuleViolation
+from headway_service.errors import BudgetSpent, QueueFull, RequestError, RetryLater, RuleViolation
 from headway_service.jobs.position import JobView
 from headway_service.jobs.submit import SubmissionContext, SubmittedJob, Submitter, stands_alone
 from headway_service.jobs.submit_group import SubmissionGroup
@@ -108,7 +108,7 @@ class _Batch:
                 self.write()
             try:
                 prepared = self._submitter.prepare(admitted, self._context)
-            except (QueueFull, RuleViolation):
+            except (QueueFull, BudgetSpent, RuleViolation):
                 # The group may hold jobs that are in the queue already. And a repeated call gets the same answer, even
                 # if its job was the last that fitted.
                 self.write()

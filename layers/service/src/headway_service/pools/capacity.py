@@ -10,6 +10,7 @@ from headway.policy import Policy, Team
 from headway.scheduling.fair_share import borrowed
 from headway.scheduling.team_turns import TeamTurns
 from headway.vectors import total
+from headway_service.config.budgets import Budget
 from headway_service.config.document import Configuration
 from headway_service.ports.table import Table
 from headway_service.store.ledger import Ledger, read_ledger_for_display
@@ -73,11 +74,31 @@ class TeamUse:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class BudgetShown:
+    """A budget as the configuration has it, and what was used of it.
+
+    Attributes:
+        name: its name.
+        written: how it is written.
+        granted: what is granted beyond its amount now.
+        used: in its period until now.
+        spent_until_ms: until when nothing is left; None if something is.
+    """
+
+    name: str
+    written: Budget
+    granted: float
+    used: float
+    spent_until_ms: int | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Capacity:
     """How the pools are used, by pool and by team."""
 
     pools: list[PoolUse]
     teams: list[TeamUse]
+    budgets: list[BudgetShown]
 
 
 def read_capacity(table: Table, configuration: Callable[[], Configuration], now_ms: int) -> Capacity:
@@ -88,8 +109,8 @@ def read_capacity(table: Table, configuration: Callable[[], Configuration], now_
         now_ms: the training time, ms.
     """
     # Before the first tick or submission, this puts the configured pools into the ledger.
-    policy = configuration().policy()
-    return capacity_of(table, read_ledger_for_display(table), policy, now_ms)
+    known = configuration()
+    return capacity_of(table, read_ledger_for_display(table), known, now_ms)
 
 
 def read_pool_uses(table: Table, pools: Collection[str], waiting: Mapping[str, int]) -> list[PoolUse]:
@@ -107,16 +128,21 @@ def read_pool_uses(table: Table, pools: Collection[str], waiting: Mapping[str, i
     return _pools(of_interest, counts)
 
 
-def capacity_of(table: Table, ledger: Ledger, policy: Policy, now_ms: int) -> Capacity:
+def capacity_of(table: Table, ledger: Ledger, configuration: Configuration, now_ms: int) -> Capacity:
     """How the pools of a ledger are used; the numbers of waiting jobs are eventually consistent.
 
     Args:
         ledger: the ledger as just read.
-        policy: the policy in effect.
+        configuration: the configuration in effect.
         now_ms: the training time, ms.
     """
+    policy = configuration.policy()
     waiting = {pool.pool: _waiting(table, pool.pool, ledger) for pool in ledger.pools}
-    return Capacity(pools=_pools(ledger, waiting), teams=_teams(ledger, policy, waiting, now_ms))
+    return Capacity(
+        pools=_pools(ledger, waiting),
+        teams=_teams(ledger, policy, waiting, now_ms),
+        budgets=_budgets(ledger, configuration, policy, now_ms),
+    )
 
 
 def _pools(ledger: Ledger, waiting: Mapping[str, Mapping[str, int]]) -> list[PoolUse]:
@@ -170,6 +196,20 @@ def _teams(ledger: Ledger, policy: Policy, waiting: Mapping[str, Mapping[str, in
             used_lately=lately.used if (lately := turns.lately(team)) is not None else None,
         )
         for team in sorted({*policy.teams, *busy})
+    ]
+
+
+def _budgets(ledger: Ledger, configuration: Configuration, policy: Policy, now_ms: int) -> list[BudgetShown]:
+    use = ledger.budget_use_until(now_ms, policy.budgets)
+    return [
+        BudgetShown(
+            name=each.name,
+            written=configuration.budgets[each.name],
+            granted=each.amount_at(now_ms) - each.amount,
+            used=use[each.name].used(each, now_ms),
+            spent_until_ms=use[each.name].spent_until_ms(each, now_ms),
+        )
+        for each in policy.budgets
     ]
 
 

@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
+from headway.budgets.budget import Budget, BudgetUse
 from headway.lifecycle import AttemptState
 from headway.model import Allocation
 from headway.past_use.averages import PastUse
@@ -16,6 +17,7 @@ from headway_service.ports.table import Item, Table
 from headway_service.store.records.array import OpenArrayRecord, UnlaunchableMemberRecord
 from headway_service.store.records.base import LEDGER, Record
 from headway_service.store.records.capacity.attempt import AttemptRecord
+from headway_service.store.records.capacity.budgets import BudgetUseRecord
 from headway_service.store.records.capacity.idle import IdleRecord
 from headway_service.store.records.capacity.ledger import (
     CalendarRecord,
@@ -24,11 +26,12 @@ from headway_service.store.records.capacity.ledger import (
     ReservationRecord,
     TeamRecord,
 )
-from headway_service.store.records.capacity.past_use import PastUseRecord, SpanRecord
+from headway_service.store.records.capacity.past_use import PastUseRecord
 from headway_service.store.records.capacity.rogue_job import RogueJobRecord
 from headway_service.store.records.capacity.spot_scores import SpotScoresRecord
 from headway_service.store.records.capacity.training_plan import PlanRecord
 from headway_service.store.records.capacity.unread_jobs import UnreadJobsRecord
+from headway_service.store.records.capacity.used import UsedRecord
 from headway_service.store.records.capacity.warm_pool import WarmPoolRecord
 from headway_service.store.records.dependency import EndedJobRecord, RecheckRecord
 from headway_service.store.records.turn import TurnRecord
@@ -43,6 +46,7 @@ MAX_LEDGER_ITEMS = 50_000
 _KINDS: Mapping[str, tuple[str, type[Record]]] = {
     "array": ("arrays", OpenArrayRecord),
     "attempt": ("attempts", AttemptRecord),
+    "budgets": ("budget_uses", BudgetUseRecord),
     "calendar": ("calendars", CalendarRecord),
     "ended": ("ended", EndedJobRecord),
     "idle": ("idle", IdleRecord),
@@ -58,7 +62,7 @@ _KINDS: Mapping[str, tuple[str, type[Record]]] = {
     "turn": ("turns", TurnRecord),
     "unlaunchable": ("unlaunchable", UnlaunchableMemberRecord),
     "unread": ("unread", UnreadJobsRecord),
-    "used": ("used", SpanRecord),
+    "used": ("used", UsedRecord),
     "warm": ("warm_pools", WarmPoolRecord),
 }
 """The kinds of items of the ledger, by the begin of their keys: the member of :class:`Ledger`, and the record."""
@@ -108,8 +112,10 @@ class Ledger:
     all_spot_scores: tuple[SpotScoresRecord, ...] = ()
     #: One item at most: what teams used until a moment, where past use counts.
     past_uses: tuple[PastUseRecord, ...] = ()
-    #: Attempts that have ended and are not in it yet.
-    used: tuple[SpanRecord, ...] = ()
+    #: One item at most: what was used of budgets.
+    budget_uses: tuple[BudgetUseRecord, ...] = ()
+    #: Attempts that have ended and are not in these two yet.
+    used: tuple[UsedRecord, ...] = ()
     #: What is known of jobs behind the part of their queues that each decision reads.
     unread: tuple[UnreadJobsRecord, ...] = ()
     #: Where work has stopped that earlier ticks had not enough time for.
@@ -131,9 +137,23 @@ class Ledger:
         """What each team used until a moment, ms, with what its attempts hold; empty if past use does not count."""
         if self.past_use is None:
             return {}
+        return self.past_use.until(now_ms, [each.span() for each in self._used_until(now_ms)])
+
+    @property
+    def budget_use(self) -> BudgetUseRecord:
+        """What was used of budgets by attempts that were added to it."""
+        return next(iter(self.budget_uses), BudgetUseRecord())
+
+    def budget_use_until(self, now_ms: int, budgets: Iterable[Budget]) -> dict[str, BudgetUse]:
+        """What was used of each budget until a moment, ms, with what attempts hold."""
+        held = [each.held() for each in self._used_until(now_ms)] if budgets else []
+        return {each.name: self.budget_use.use(each, held) for each in budgets}
+
+    def _used_until(self, now_ms: int) -> list[UsedRecord]:
+        """What is in no average and no budget yet: of ended attempts, and of those that run."""
         # One that is never launched will have used nothing.
-        running = (each.span(now_ms) for each in self.attempts if each.attempt_state is not AttemptState.LAUNCHING)
-        return self.past_use.until(now_ms, [*(each.span() for each in self.used), *running])
+        running = (each.used(now_ms) for each in self.attempts if each.attempt_state is not AttemptState.LAUNCHING)
+        return [*self.used, *running]
 
     @property
     def queue_teams(self) -> tuple[str, ...]:

@@ -102,6 +102,7 @@ def read_queues(
         calendars={each.pool: each.calendar(now_ms) for each in ledger.calendars if each.pool in sizes},
         spot_scores=dict(ledger.spot_scores.fresh(now_ms)) if ledger.spot_scores is not None else {},
         past_use=ledger.past_use_until(now_ms) if policy.fair_share is not None else {},
+        budget_use=ledger.budget_use_until(now_ms, policy.budgets),
     )
     waiting: dict[str, WaitingJob] = {}
     cut: list[CutQueue] = []

@@ -54,9 +54,10 @@ def read_picture(
         held: returns how many jobs are on hold.
         now_ms: the training time, ms.
     """
-    policy = configuration().policy()
+    known = configuration()
+    policy = known.policy()
     ledger = read_ledger_for_display(table).in_training_time(now_ms, machine_ms)
-    capacity = capacity_of(table, ledger, policy, now_ms)
+    capacity = capacity_of(table, ledger, known, now_ms)
     to_come = read_to_come(table, ledger, now_ms)
     snapshot = read_snapshot(table, ledger, now_ms, policy=policy, heads=MAX_HEADS)
     heads = first_heads(snapshot, to_come)

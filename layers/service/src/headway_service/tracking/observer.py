@@ -199,7 +199,7 @@ class Observer:
             warm=warm,
             lost_ms=lost_ms(attempt, end.trigger, self._policy, now_ms) if sighting else 0,
             failed=failed,
-            remembers=sighting is not None and self._policy().fair_share is not None,
+            remembers=sighting is not None and _remembers(self._policy()),
         )
         self._table.write(writes)
         logger.info(
@@ -310,3 +310,8 @@ def _is_news(attempt: AttemptRecord, sighting: TrainingJobStatus) -> bool:
 
 def _stage(secondary_status: str | None) -> str | None:
     return "Starting" if secondary_status in STARTING else secondary_status
+
+
+def _remembers(policy: Policy) -> bool:
+    """Whether what an attempt has used counts later: among teams, or of a budget."""
+    return policy.fair_share is not None or bool(policy.budgets)

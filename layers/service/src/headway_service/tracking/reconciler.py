@@ -28,11 +28,11 @@ from headway_service.store.ledger import Ledger
 from headway_service.store.records.capacity.attempt import AttemptRecord
 from headway_service.tracking.attempt_checks import MAX_DESCRIBED, AttemptChecks
 from headway_service.tracking.observer import Observer
-from headway_service.tracking.past_use import keep_past_use
 from headway_service.tracking.spot_scores import refresh_scores
 from headway_service.tracking.training_job_scan import MAX_PAGES, PAGE_INTERVAL_S
 from headway_service.tracking.training_plans import refresh_plans
 from headway_service.tracking.turns import in_turn
+from headway_service.tracking.used import add_used
 from headway_service.tracking.warm_pools import WarmPoolTracker
 
 MAX_NOTED = 500
@@ -142,8 +142,8 @@ def reconcile(
     if checks.described or ledger.warm_pools or has_changed:
         with step("wake-up for what was found"):
             wake("reconcile has asked SageMaker")
-    with step("past use"):
-        keep_past_use(table, ledger, clocks.training_ms())
+    with step("what was used"):
+        add_used(table, ledger, clocks.training_ms())
     with step("spot scores"):
         refresh_scores(table, spot_scores, ledger, clocks.machine_ms)
     # At the end, as S3 may be slow, and nothing waits for these.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from headway.accounting.days import Period, day_of, month_of
+from headway.days import Period, day_of, month_of
 from headway_sandbox.inprocess.deployment import START_S
 from headway_sandbox.inprocess.lambda_loader import event
 from headway_sandbox.sagemaker.capacity.training_plan import Block, TrainingPlan

@@ -84,7 +84,8 @@ export function jobsPage(jobs, view, onsort) {
 }
 
 export function teamsPage(summary) {
-  if (!summary.teams.length) return [el("p", {}, "The configuration has no teams.")];
+  const budgets = budgetTable(summary.budgets ?? []);
+  if (!summary.teams.length) return [el("p", {}, "The configuration has no teams."), ...budgets];
   // Only where past use counts among teams.
   const remembers = summary.teams.some((team) => team.usedLately !== null && team.usedLately !== undefined);
   const rows = summary.teams.flatMap((team) => {
@@ -95,7 +96,16 @@ export function teamsPage(summary) {
   });
   return [el("h2", {}, "Teams"), table([{ name: "Team" }, { name: "Pool" }, { name: "Guaranteed", number: true }, { name: "Limit", number: true },
     { name: "Used", number: true }, { name: "Borrowed", number: true }, { name: "Waiting", number: true }, { name: "Weight", number: true },
-    ...(remembers ? [{ name: "Used lately", number: true }] : [])], rows)];
+    ...(remembers ? [{ name: "Used lately", number: true }] : [])], rows), ...budgets];
+}
+
+function budgetTable(budgets) {
+  if (!budgets.length) return [];
+  const rows = budgets.map((budget) => [budget.name, [budget.team, budget.owner, budget.tag].filter(Boolean).join(", "), budget.period,
+    budget.amount + budget.granted, Math.round(budget.used * 10) / 10, `${Math.round(budget.used / (budget.amount + budget.granted) * 100)} %`,
+    budget.spentUntil ? clock(seconds(budget.spentUntil)) : ""]);
+  return [el("h2", {}, "Budgets"), table([{ name: "Budget" }, { name: "Of" }, { name: "Period" }, { name: "Amount", number: true },
+    { name: "Used", number: true }, { name: "Part", number: true }, { name: "Spent until" }], rows)];
 }
 
 export function workflowsPage(jobs) {

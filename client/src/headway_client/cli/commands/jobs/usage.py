@@ -64,7 +64,7 @@ def usage(common: CommonOptions, by: str, first: str | None, last: str | None, s
 @pass_common
 def report(common: CommonOptions, month: str | None, page: Path | None) -> None:
     """Show a month by team, owner and pool: as a table, as CSV, or as a page."""
-    from headway.accounting.days import month_of
+    from headway.days import month_of
     from headway_client.cli.output.usage.report import Report, days_of, month_rows
 
     api = open_api(common)
@@ -92,7 +92,7 @@ def report(common: CommonOptions, month: str | None, page: Path | None) -> None:
 
 def _first_of_month(api: HeadwayApi, last: str | None) -> str:
     """Return the first day of the month of a range's last day, which is today unless it is given."""
-    from headway.accounting.days import month_of
+    from headway.days import month_of
 
     try:
         day = today(api) if last is None else date.fromisoformat(last)
@@ -103,7 +103,7 @@ def _first_of_month(api: HeadwayApi, last: str | None) -> str:
 
 def _by_days(api: HeadwayApi, first: str, last: str) -> Usage | None:
     """Return the sums of a month by pool, day by day; None if those of its first day are not kept any more."""
-    from headway.accounting.days import kept_since
+    from headway.days import kept_since
 
     if date.fromisoformat(first) < kept_since(today(api)):
         return None

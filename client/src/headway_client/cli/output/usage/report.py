@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import date
 from html import escape
 
-from headway.accounting.days import DAYS_KEPT, days, end_of_month
+from headway.days import DAYS_KEPT, days, end_of_month
 from headway.sanitize import strip_control_characters
 from headway_client.cli.output.table import NONE, Table
 from headway_client.cli.output.usage.tables import (

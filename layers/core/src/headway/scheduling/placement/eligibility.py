@@ -18,7 +18,15 @@ def obstacle(job: WaitingJob, ground: Ground) -> Ineligible | Paused | None:
     Args:
         ground: sizes, pauses and limits.
     """
-    return is_paused(job, ground) or never_fits(job, ground)
+    return over_budget(job, ground) or is_paused(job, ground) or never_fits(job, ground)
+
+
+def over_budget(job: WaitingJob, ground: Ground) -> Ineligible | None:
+    """The obstacle, if nothing is left of a budget that a job takes from. What was freed for the job, it gets."""
+    for each in ground.spent:
+        if each.holds(job.terms.payer, job.demand) and not ground.capacity.promised_to(job):
+            return Ineligible(job=job, why=partial(reasons.budget_spent, each, ground.now_ms))
+    return None
 
 
 def is_paused(job: WaitingJob, ground: Ground) -> Paused | None:

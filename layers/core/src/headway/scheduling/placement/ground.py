@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass
 
+from headway.budgets.budget import spent
 from headway.model import STOP_MS, Demand, Snapshot, WaitingJob
 from headway.scheduling.backfill.claims import ReservedStart
 from headway.scheduling.backfill.reserved_starts import Combination, PreemptibleFrom, ReservedStarts
@@ -43,6 +44,7 @@ class Ground:
         self.snapshot = snapshot
         self.policy = policy = snapshot.policy
         self.now_ms = snapshot.now_ms
+        self.spent = spent(policy.budgets, snapshot.budget_use, snapshot.now_ms)
         self.comparisons = comparisons = Comparisons()
         self.capacity = capacity = CapacityState(snapshot, comparisons)
         self.preemption = Preemption(snapshot, capacity, comparisons)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from headway.budgets.budget import Spent
 from headway.model import Demand, WaitingJob
 from headway.refusals import is_unlaunchable, retry_ms
 from headway.scheduling.alternatives import in_pools
@@ -24,6 +25,7 @@ class QueueBounds:
             paused one.
         unused: the part of the team's guarantee that it does not hold, per pool.
         now_ms: the time of the decision.
+        spent: budgets of which nothing is left.
     """
 
     pool: str
@@ -31,6 +33,7 @@ class QueueBounds:
     now_ms: int
     most: Mapping[str, int]
     unused: Mapping[str, int]
+    spent: tuple[Spent, ...] = ()
 
     def here(self, job: WaitingJob) -> WaitingJob:
         """A job of this queue on the alternative that it is there for."""
@@ -39,7 +42,9 @@ class QueueBounds:
     def fits(self, job: WaitingJob) -> bool:
         """Whether a job could start, and others wait for it."""
         here = self.here(job)
-        return not is_unlaunchable(here.failed, self.now_ms) and _is_within(here.demand, self.most)
+        if is_unlaunchable(here.failed, self.now_ms) or not _is_within(here.demand, self.most):
+            return False
+        return not any(each.holds(here.terms.payer, here.demand) for each in self.spent)
 
     def covers(self, job: WaitingJob) -> bool:
         """Whether it could start, and the rest of the team's guarantee covers it."""

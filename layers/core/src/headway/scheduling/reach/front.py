@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 
+from headway.budgets.budget import spent
 from headway.model import Allocation, Demand, Snapshot, WaitingJob
 from headway.policy import Policy
 from headway.scheduling.backfill.size_changes import largest_size, later_changes
@@ -29,6 +30,7 @@ def fronts(snapshot: Snapshot, teams: Sequence[str], *, heads: int, passing: Col
     policy, sizes = snapshot.policy, snapshot.pools
     share = -(-policy.backfill_window // (len(sizes) * len(teams))) if policy.backfill and sizes else 0
     most = {pool: _most(pool, snapshot) for pool in sizes}
+    gone = spent(policy.budgets, snapshot.budget_use, snapshot.now_ms)
     unused = {team: _unused_guarantee(team, snapshot.allocations, policy) for team in teams}
     for pool, size in sizes.items():
         attainable = Attainable(pool, snapshot)
@@ -43,6 +45,7 @@ def fronts(snapshot: Snapshot, teams: Sequence[str], *, heads: int, passing: Col
                 now_ms=snapshot.now_ms,
                 most={each: min(count, limit.get(each, count)) for each, count in most.items()},
                 unused=unused[team],
+                spent=gone,
             )
             behind = share if may_pass else policy.reserved_heads - 1
             yield Front(bounds, attainable, min(size, most[pool]), share=behind, heads=heads)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from headway.job_terms import owner_hash
 from headway_service.admission.queues.counts import QueueCounts
 from headway_service.admission.queues.open_arrays import MAX_OPEN_ARRAYS, OpenArrays, read_open_arrays
 from headway_service.config.document import Limits
@@ -12,7 +13,7 @@ from headway_service.ports.table import Table
 from headway_service.store.queue_tail import QueueTail, read_queue_tail
 from headway_service.store.records.job import JobRecord
 from headway_service.store.records.queue_count import MAX_COUNTED_EACH_TIME
-from headway_service.store.records.queue_entry import QueueEntry, owner_hash
+from headway_service.store.records.queue_entry import QueueEntry
 
 
 class QueueLimits:

@@ -6,12 +6,12 @@ from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 
+from headway.job_terms import owner_hash
 from headway_service.errors import UnreadableRecord
 from headway_service.ports.table import Item, Table
 from headway_service.store.records.array import OpenArrayRecord
 from headway_service.store.records.base import LEDGER
 from headway_service.store.records.job import JobRecord
-from headway_service.store.records.queue_entry import owner_hash
 from headway_service.store.repository import find_job_items
 
 MAX_OPEN_ARRAYS = 10_000

@@ -7,10 +7,10 @@ from dataclasses import replace
 from datetime import date
 from typing import Any
 
-from headway.accounting.days import day_of, split
 from headway.accounting.prices import Cost, Prices
 from headway.api_documents.jobs import JobDetails
 from headway.api_documents.values import Price
+from headway.days import day_of, split
 from headway.lifecycle import AttemptState
 from headway.pool_names import billed_pool
 from headway_service.store.records.capacity.attempt import AttemptRecord

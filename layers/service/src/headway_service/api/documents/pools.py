@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from headway.api_documents.pools import Capacity, Pause, PoolUse, SizeChange, TeamUse
+from headway.api_documents.pools import BudgetUse, Capacity, Pause, PoolUse, SizeChange, TeamUse
 from headway_service.api.times import time_text
 from headway_service.pools import capacity
 from headway_service.store.records.capacity.ledger import PauseRecord
@@ -44,6 +44,21 @@ def capacity_document(found: capacity.Capacity) -> Capacity:
                 used_lately=None if use.used_lately is None else round(use.used_lately, 4),
             )
             for use in found.teams
+        ),
+        budgets=tuple(
+            BudgetUse(
+                name=each.name,
+                team=each.written.team,
+                owner=each.written.owner,
+                tag=None if each.written.tag is None else f"{each.written.tag.key}={each.written.tag.value}",
+                period=str(each.written.every) if each.written.every else f"{each.written.days} days",
+                amount=each.written.amount,
+                granted=each.granted,
+                used=round(each.used, 3),
+                when_spent=str(each.written.when_spent),
+                spent_until=time_text(each.spent_until_ms),
+            )
+            for each in found.budgets
         ),
     )
 

@@ -42,6 +42,7 @@ def summary_document(picture: Picture, forecast: ForecastStarts | None) -> Summa
         version="",
         pools=tuple(PoolSummary(**vars(use), by_team=picture.by_team.get(use.pool, {})) for use in capacity.pools),
         teams=capacity.teams,
+        budgets=capacity.budgets,
         counts=JobCounts(
             waiting=counted,
             depending=picture.depending,

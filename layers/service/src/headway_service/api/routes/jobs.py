@@ -37,6 +37,7 @@ from headway_service.api.request_context import (
 from headway_service.api.router import DocumentedRouter
 from headway_service.api.visible_text import EMPTY_OR_VISIBLE_LINE, VISIBLE_LINE
 from headway_service.errors import (
+    BudgetSpent,
     ImpossibleDemand,
     InvalidRequest,
     JobEnded,
@@ -166,7 +167,7 @@ class Batch(BaseModel):
     ]
 
 
-@router.call("POST /jobs", _SUBMITTED, *_ADMISSION, NameInUse, QueueFull, models={HTTPStatus.CREATED: Job})
+@router.call("POST /jobs", _SUBMITTED, *_ADMISSION, NameInUse, QueueFull, BudgetSpent, models={HTTPStatus.CREATED: Job})
 def submit_job(
     *,
     training_request: Annotated[dict[str, Any], Body(description=_TRAINING_REQUEST)],
@@ -179,7 +180,9 @@ def submit_job(
     return _submit(training_request, request, key, dry_run=dry_run)
 
 
-@router.call("POST /add-job", _SUBMITTED, *_ADMISSION, NameInUse, QueueFull, models={HTTPStatus.CREATED: Job})
+@router.call(
+    "POST /add-job", _SUBMITTED, *_ADMISSION, NameInUse, QueueFull, BudgetSpent, models={HTTPStatus.CREATED: Job}
+)
 def add_job(
     *,
     job: Annotated[dict[str, Any], Body(description=_JOB)],

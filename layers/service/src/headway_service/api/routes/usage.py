@@ -11,9 +11,9 @@ from aws_lambda_powertools.event_handler import Request
 from aws_lambda_powertools.event_handler.openapi.params import Body, Query
 from pydantic import BaseModel, ConfigDict, Field
 
-from headway.accounting.days import day_of, kept_since
 from headway.accounting.differences import Difference
 from headway.api_documents.usage import HistoryPage, Recount, ScannedJob, Usage, UsageComparison, UsageRepair
+from headway.days import day_of, kept_since
 from headway.lifecycle import TERMINAL, JobState
 from headway_service.accounting.compare import compare_day
 from headway_service.accounting.reader import Step, read_usage_until

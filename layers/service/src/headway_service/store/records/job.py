@@ -10,6 +10,7 @@ from typing import Any
 from pydantic import Field
 
 from headway.dependencies import Ending
+from headway.job_terms import owner_hash
 from headway.jobpolicy.failure_kinds import LIMITS
 from headway.lifecycle import TERMINAL, WAITING, JobState
 from headway.pool_names import billed_pool
@@ -25,7 +26,7 @@ from headway_service.store.records.base import ReasonRecord, Record
 from headway_service.store.records.dependency import EndedJobRecord, RecheckRecord
 from headway_service.store.records.failed_launches import FailedLaunchesRecord
 from headway_service.store.records.listed_job import SUMMARY, ListedJob
-from headway_service.store.records.queue_entry import QueueEntry, owner_hash
+from headway_service.store.records.queue_entry import QueueEntry
 from headway_service.store.records.terms import AllTerms
 from headway_service.store.schema_version import name_of, stamp, upgrade
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pydantic import Field
 
 from headway.dependencies import Condition
+from headway.job_terms import owner_hash
 from headway.lifecycle import WAITING, JobState
 from headway.model import WaitingJob
 from headway.refusals import is_unlaunchable, unlaunchable_from_ms
@@ -13,7 +14,6 @@ from headway_service.store.records.array import ArrayRecord
 from headway_service.store.records.base import ReasonRecord, Record
 from headway_service.store.records.dependency import DependencyRecord
 from headway_service.store.records.failed_launches import FailedLaunchesRecord
-from headway_service.store.records.queue_entry import owner_hash
 from headway_service.store.records.reuse import ReuseRecord
 from headway_service.store.records.waiting import WaitingRecord
 

@@ -39,7 +39,7 @@ class QueueCountRecord(Record):
 
     items: int
     counted_ms: int
-    #: The jobs of the owners with the most, by :func:`headway_service.store.records.queue_entry.owner_hash`.
+    #: The jobs of the owners with the most, by :func:`headway.job_terms.owner_hash`.
     owners: dict[str, int] = Field(default_factory=dict)
     #: The most jobs that any other owner has.
     others: int

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-
 from headway.model import WaitingJob
 from headway.scheduling.ordering import rank_key
 from headway_service.ports.table import Key, Put
@@ -15,7 +13,7 @@ class QueueEntry(WaitingRecord, QueuedTerms):
     """A waiting job in its team's queue for one pool, with all that planning needs."""
 
     pool: str
-    #: See :func:`owner_hash`; empty as well in entries of a time before it was kept.
+    #: See :func:`headway.job_terms.owner_hash`; empty as well in entries of a time before it was kept.
     owned_by: str = ""
     #: Whether the job depends on jobs that have not ended. Then it is not in the queue, but counts against its limits.
     waits_for_jobs: bool = False
@@ -55,11 +53,3 @@ class QueueEntry(WaitingRecord, QueuedTerms):
     def waiting(self) -> WaitingJob:
         """The job as the scheduler sees it."""
         return self.waiting_with(self.waiting_terms(self.owned_by))
-
-
-def owner_hash(owner: str | None) -> str:
-    """The mark of an owner's queue entries; empty for none.
-
-    An ARN may have 2048 characters, and entries are read by the thousand.
-    """
-    return hashlib.sha256(owner.encode()).hexdigest()[:16] if owner else ""

@@ -37,6 +37,8 @@ class ListedTerms(Record):
     keep_s: int = 0
     #: Whether it may start although it may still run when its training plan has no instances left.
     stops_for_size: bool = False
+    #: Those of its tags that budgets are by.
+    budget_tags: tuple[str, ...] = ()
 
     @property
     def standing(self) -> Standing:
@@ -54,7 +56,7 @@ class ListedTerms(Record):
         """The terms of the job while it waits.
 
         Args:
-            owner: the mark of its owner (:func:`headway_service.store.records.queue_entry.owner_hash`).
+            owner: the mark of its owner (:func:`headway.job_terms.owner_hash`).
             more: the terms that only some records have.
         """
         return JobTerms(
@@ -67,6 +69,7 @@ class ListedTerms(Record):
             keep_ms=self.keep_s * 1000,
             stops_for_size=self.stops_for_size,
             owner=owner,
+            budget_tags=self.budget_tags,
             **more,
         )
 
@@ -136,6 +139,7 @@ def attributes_of(terms: JobTerms) -> dict[str, Any]:
         "keep_s": terms.keep_ms // 1000,
         "stops_for_size": terms.stops_for_size,
         "source": terms.source,
+        "budget_tags": terms.budget_tags,
         "beside_s": None if terms.allowance_ms is None else terms.allowance_ms // 1000,
         "checkpoints": terms.checkpoints,
         "checkpoint_interval_s": None if every_ms is None else every_ms // 1000,

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
+from headway.job_terms import owner_hash
 from headway.lifecycle import (
     TERMINAL,
     JobState,
@@ -28,7 +29,6 @@ from headway_service.store.records.job import (
     Step,
     request_key,
 )
-from headway_service.store.records.queue_entry import owner_hash
 
 
 def move_job(

@@ -7,19 +7,18 @@ from typing import Any
 
 from pydantic import Field
 
+from headway.job_terms import owner_hash
 from headway.lifecycle import AttemptState
 from headway.model import STOP_MS, Allocation
-from headway.past_use.averages import Span
 from headway.pool_names import SERVERLESS, is_of_plan
 from headway.refusals import grace_ms
 from headway.scheduling.ordering import rank_key
 from headway_service.ports.table import Delete, Equals, Item, Key, Put
 from headway_service.sagemaker_api.status import PROVISIONED, STARTING
 from headway_service.store.records.base import LEDGER, Record
-from headway_service.store.records.capacity.past_use import SpanRecord
+from headway_service.store.records.capacity.used import UsedRecord
 from headway_service.store.records.failed_launches import FailedLaunchesRecord
 from headway_service.store.records.job import JobRecord
-from headway_service.store.records.queue_entry import owner_hash
 from headway_service.store.records.terms import AllTerms
 
 NOBODY = ""
@@ -114,7 +113,7 @@ class AttemptRecord(AllTerms):
     on_demand: bool = False
     #: ARN of who submitted its job; None in attempts of earlier releases.
     owner: str | None = None
-    #: Whose its job is, if its run time is predicted: see :func:`headway_service.store.records.queue_entry.owner_hash`.
+    #: Whose its job is: see :func:`headway.job_terms.owner_hash`. Empty in attempts of a time before it was kept.
     owned_by: str = ""
     #: Which of the alternatives of its job it runs on; 0 for the request as it is.
     alternative: int = 0
@@ -150,7 +149,7 @@ class AttemptRecord(AllTerms):
             demand=job.demand,
             on_demand=job.on_demand,
             owner=job.owner,
-            owned_by=owner_hash(job.owner) if job.source else "",
+            owned_by=owner_hash(job.owner),
             alternative=job.alternative,
             pending_limit_s=None if job.is_on_spot else job.pending_limit_s,
             spot=job.is_on_spot,
@@ -229,15 +228,13 @@ class AttemptRecord(AllTerms):
         """The write that removes it, on condition that it has not changed."""
         return Delete(key=self.key(self.attempt_name), requires=Equals("version", self.version))
 
-    def span(self, until_ms: int) -> Span:
-        """What it has used until a moment, ms."""
-        return Span(team=self.team, demand=self.demand, begin_ms=self.since_ms, end_ms=until_ms)
-
-    def used(self, ended_ms: int) -> SpanRecord:
-        """What it has used if it ends now, ms."""
-        return SpanRecord(
+    def used(self, ended_ms: int) -> UsedRecord:
+        """What it has used if it ends at a moment, ms."""
+        return UsedRecord(
             attempt_name=self.attempt_name,
             team=self.team,
+            owned_by=self.owned_by,
+            budget_tags=self.budget_tags,
             demand=dict(self.demand),
             since_ms=self.since_ms,
             ended_ms=ended_ms,

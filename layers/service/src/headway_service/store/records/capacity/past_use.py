@@ -1,4 +1,4 @@
-"""What teams used, where past use counts among them: the averages until a moment, and what has ended since."""
+"""What teams used on average until a moment, where past use counts among them."""
 
 from __future__ import annotations
 
@@ -7,39 +7,11 @@ from collections.abc import Iterable, Mapping
 from pydantic import Field
 
 from headway.past_use.averages import PastUse, Span, known, later
-from headway_service.ports.table import Absent, Delete, Equals, Key, Put
+from headway_service.ports.table import Absent, Equals, Key, Put
 from headway_service.store.records.base import LEDGER, Record
 
 _MILLIONTHS = 1_000_000
 """The table keeps whole numbers."""
-
-
-class SpanRecord(Record):
-    """An attempt that has ended and is not in the averages yet. It is written in one transaction with its end."""
-
-    attempt_name: str
-    team: str
-    demand: dict[str, int]
-    since_ms: int
-    ended_ms: int
-
-    @staticmethod
-    def key(attempt: str) -> Key:
-        """Where that of an attempt is kept."""
-        return Key(LEDGER, f"used#{attempt}")
-
-    def put(self) -> Put:
-        """The write that stores it."""
-        key = self.key(self.attempt_name)
-        return Put(item={"pk": key.pk, "sk": key.sk, **self.fields()})
-
-    def delete(self) -> Delete:
-        """The write that removes it."""
-        return Delete(key=self.key(self.attempt_name))
-
-    def span(self) -> Span:
-        """What it has used."""
-        return Span(team=self.team, demand=self.demand, begin_ms=self.since_ms, end_ms=self.ended_ms)
 
 
 class TeamAverage(Record):

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headway.accounting.days import DAY_MS, begin_ms, day_of, days, end_of_month, kept_since, periods, split
+from headway.days import DAY_MS, begin_ms, day_of, days, end_of_month, kept_since, periods, split
 
 TIMES_MS = st.integers(0, 4_000_000_000_000)
 

@@ -1,0 +1,178 @@
+"""Budgets, and what was used of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import date
+from enum import StrEnum
+
+from headway.budgets.periods import Period, counted_on, counts_until_ms
+from headway.days import split
+
+HOUR_MS = 3_600_000
+
+
+class WhenSpent(StrEnum):
+    """What becomes of the jobs of a budget that is spent. What runs goes on."""
+
+    #: They wait until something is left again.
+    HOLD = "hold"
+    #: And no further job is accepted until then.
+    REFUSE = "refuse"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Payer:
+    """Whom a job is of, as budgets tell jobs apart.
+
+    Attributes:
+        team: the team; empty without one.
+        owner: the mark of its owner (:func:`headway.job_terms.owner_hash`).
+        tags: those of its tags that budgets are by, such as ``project=thesis``.
+    """
+
+    team: str
+    owner: str
+    tags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Grant:
+    """More for a time."""
+
+    amount: float
+    #: It counts until then, ms.
+    until_ms: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Budget:
+    """What the jobs of a team, of an owner or with a tag may use in a period."""
+
+    name: str
+    amount: float
+    period: Period
+    #: What an instance hour of each pool takes; of others nothing.
+    charges: Mapping[str, float]
+    when_spent: WhenSpent = WhenSpent.HOLD
+    #: Which jobs it is for: those that are of all that it names; None for any.
+    team: str | None = None
+    #: As in :class:`Payer`.
+    owner: str | None = None
+    tag: str | None = None
+    grants: tuple[Grant, ...] = ()
+
+    def covers(self, payer: Payer) -> bool:
+        """Whether it is for these jobs."""
+        return (
+            self.team in {None, payer.team}
+            and self.owner in {None, payer.owner}
+            and (self.tag is None or self.tag in payer.tags)
+        )
+
+    def charges_for(self, demand: Mapping[str, int]) -> float:
+        """What a demand takes in an hour."""
+        return sum(self.charges.get(pool, 0.0) * count for pool, count in demand.items())
+
+    def amount_at(self, now_ms: int) -> float:
+        """The amount with what is granted at a moment, ms."""
+        return self.amount + sum(each.amount for each in self.grants if now_ms < each.until_ms)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Held:
+    """Instances that a job held for a time.
+
+    Attributes:
+        payer: whom the job is of.
+        demand: instances per pool.
+        begin_ms: since when.
+        end_ms: until when.
+    """
+
+    payer: Payer
+    demand: Mapping[str, int]
+    begin_ms: int
+    end_ms: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class BudgetUse:
+    """What was used of a budget, by the day that it is counted under (:func:`headway.budgets.periods.counted_on`)."""
+
+    by_day: Mapping[date, float] = field(default_factory=dict)
+
+    def and_held(self, budget: Budget, held: Iterable[Held]) -> BudgetUse:
+        """What was used with what was held as well."""
+        found = Counter(dict(self.by_day))
+        for each in held:
+            charge = budget.charges_for(each.demand) if budget.covers(each.payer) else 0.0
+            if charge:
+                for day, time_ms in split(each.begin_ms, each.end_ms).items():
+                    found[counted_on(day, budget.period)] += charge * time_ms / HOUR_MS
+        return BudgetUse(by_day=dict(found))
+
+    def counting(self, budget: Budget, now_ms: int) -> BudgetUse:
+        """Only what still counts at a moment, ms."""
+        kept = {day: used for day, used in self.by_day.items() if counts_until_ms(day, budget.period) > now_ms}
+        return BudgetUse(by_day=kept)
+
+    def used(self, budget: Budget, now_ms: int) -> float:
+        """How much counts at a moment, ms."""
+        return sum(self.counting(budget, now_ms).by_day.values())
+
+    def spent_until_ms(self, budget: Budget, now_ms: int) -> int | None:
+        """Until when nothing is left, ms, if nothing more is used; None if something is left.
+
+        A grant that ends before, or comes, makes that another time.
+        """
+        amount, by_day = budget.amount_at(now_ms), self.counting(budget, now_ms).by_day
+        left = sum(by_day.values())
+        if left < amount:
+            return None
+        for day in sorted(by_day):
+            left -= by_day[day]
+            if left < amount:
+                return counts_until_ms(day, budget.period)
+        return None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Spent:
+    """A budget of which nothing is left.
+
+    Attributes:
+        budget: the budget.
+        used: what was used of it.
+        amount: what may be used, with what is granted.
+        until_ms: until when, if nothing more is used.
+    """
+
+    budget: Budget
+    used: float
+    amount: float
+    until_ms: int
+
+    def holds(self, payer: Payer, demand: Mapping[str, int]) -> bool:
+        """Whether it keeps such a job from starting on these instances."""
+        return self.budget.covers(payer) and self.budget.charges_for(demand) > 0
+
+
+def spent(budgets: Iterable[Budget], use: Mapping[str, BudgetUse], now_ms: int) -> tuple[Spent, ...]:
+    """The budgets of which nothing is left.
+
+    Args:
+        budgets: all of them.
+        use: what was used, by name.
+        now_ms: the moment, ms.
+    """
+    found = []
+    for budget in budgets:
+        of = use.get(budget.name, BudgetUse())
+        until_ms = of.spent_until_ms(budget, now_ms)
+        if until_ms is not None:
+            used, amount = of.used(budget, now_ms), budget.amount_at(now_ms)
+            found.append(Spent(budget=budget, used=used, amount=amount, until_ms=until_ms))
+    return tuple(found)

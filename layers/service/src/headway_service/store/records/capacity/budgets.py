@@ -1,0 +1,60 @@
+"""What was used of budgets, by the day that it is counted under, in one item."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import date
+
+from pydantic import Field
+
+from headway.budgets.budget import Budget, BudgetUse, Held
+from headway_service.ports.table import Absent, Equals, Key, Put
+from headway_service.store.records.base import LEDGER, Record
+
+_MILLIONTHS = 1_000_000
+"""The table keeps whole numbers."""
+
+
+class BudgetUseRecord(Record):
+    """What ended attempts have used. Only reconcile runs write it."""
+
+    #: By name of the budget, and by day: millionths.
+    used: dict[str, dict[str, int]] = Field(default_factory=dict)
+    #: Of each: what it is for, so that another budget of the same name begins anew.
+    kinds: dict[str, str] = Field(default_factory=dict)
+    version: int = 0
+
+    @staticmethod
+    def key() -> Key:
+        """Where it is kept."""
+        return Key(LEDGER, "budgets")
+
+    def put(self) -> Put:
+        """The write that stores its next version, on condition that no other run has."""
+        key, moved = self.key(), self.model_copy(update={"version": self.version + 1})
+        requires = Equals("version", self.version) if self.version else Absent()
+        return Put(item={"pk": key.pk, "sk": key.sk, **moved.fields()}, requires=requires)
+
+    def use(self, budget: Budget, held: Iterable[Held]) -> BudgetUse:
+        """What was used of a budget.
+
+        Args:
+            held: what is not in it, such as what runs.
+        """
+        known = self.used.get(budget.name, {}) if self.kinds.get(budget.name) == kind_of(budget) else {}
+        by_day = {date.fromisoformat(day): value / _MILLIONTHS for day, value in known.items()}
+        return BudgetUse(by_day=by_day).and_held(budget, held)
+
+    def with_held(self, budgets: Iterable[Budget], held: Iterable[Held], now_ms: int) -> BudgetUseRecord:
+        """The record of these budgets with what was held, without what counts no more at a moment, ms."""
+        parts, used, kinds = [*held], {}, {}
+        for each in budgets:
+            left = self.use(each, parts).counting(each, now_ms).by_day
+            used[each.name] = {day.isoformat(): round(value * _MILLIONTHS) for day, value in sorted(left.items())}
+            kinds[each.name] = kind_of(each)
+        return self.model_copy(update={"used": used, "kinds": kinds})
+
+
+def kind_of(budget: Budget) -> str:
+    """What a budget is for: if it changes, what was used of it before is of another one."""
+    return f"{budget.period!r} {budget.team} {budget.owner} {budget.tag}"
