@@ -522,7 +522,6 @@ class World:
             spans = [
                 Span(team=each.terms.team, demand=each.demand, begin_ms=self.now_ms, end_ms=now_ms)
                 for each in self.held.values()
-                if each.terms.team in self.past_use
             ]
             self.past_use = later(self.past_use, self.now_ms, now_ms, spans, self.policy.fair_share.half_life_ms)
         for pool, calendar in self.calendars.items():

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headway.past_use.averages import PastUse, Span, known, later
+from headway.past_use.averages import PastUse, Span, counted_until, known, later
 from headway.past_use.fading import faded, part_of_average
 from tests.core.builders import G5, P5
 
@@ -40,19 +42,30 @@ def test_who_holds_the_same_for_ever_has_that_average() -> None:
 
 def test_a_new_team_is_known_from_now_on_and_one_that_left_is_forgotten() -> None:
     found = known({"a": PastUse(since_ms=5), "gone": PastUse(since_ms=5)}, ["a", "new"], NOW)
-    assert found == {"a": PastUse(since_ms=5), "new": PastUse(since_ms=NOW)}
+    assert found == {"a": PastUse(since_ms=5), "new": PastUse(since_ms=NOW, unknown=1.0)}
 
 
 def test_what_a_team_held_before_it_was_known_does_not_count() -> None:
     held = Span(team="a", demand={P5: 4}, begin_ms=0, end_ms=NOW)
-    half = later({"a": PastUse(since_ms=NOW - 7 * DAY)}, 0, NOW, [held], 7 * DAY)["a"]
-    assert half.average[P5] == pytest.approx(4 * (1 - half.unknown(NOW, 7 * DAY)))
-    assert later({}, 0, NOW, [held], 7 * DAY)["a"] == PastUse(average={P5: 0.0}, since_ms=NOW)
+    new = {"a": PastUse(since_ms=NOW - 7 * DAY, unknown=1.0)}
+    half = later(new, NOW - 7 * DAY, NOW, [held], 7 * DAY)["a"]
+    assert (half.average[P5], half.unknown) == (pytest.approx(2.0), pytest.approx(0.5))
+    before = Span(team="a", demand={P5: 4}, begin_ms=0, end_ms=NOW - 8 * DAY)
+    assert later(new, NOW - 7 * DAY, NOW, [before], 7 * DAY)["a"].average == {P5: 0.0}
 
 
-@pytest.mark.parametrize(("days", "unknown"), [(0, 1.0), (7, 0.5), (70, 0.5**10)])
-def test_of_the_time_before_a_team_was_known_nothing_is_known(days: int, unknown: float) -> None:
-    assert PastUse(since_ms=NOW - days * DAY).unknown(NOW, 7 * DAY) == pytest.approx(unknown)
+def test_a_team_that_is_not_known_is_left_out() -> None:
+    assert later({}, 0, NOW, [Span(team="a", demand={P5: 4}, begin_ms=0, end_ms=NOW)], 7 * DAY) == {}
+
+
+@given(days=st.integers(1, 90), other=st.integers(1, 365), after=st.integers(0, 60))
+def test_who_holds_the_same_for_ever_keeps_that_average_when_the_half_life_changes(days: int, other: int, after: int):
+    """Its span goes on over the change."""
+    end_ms = NOW + after * DAY
+    running = Span(team="a", demand={P5: 3}, begin_ms=0, end_ms=NOW)
+    until_now = counted_until(later({"a": PastUse(since_ms=0)}, 0, NOW, [running], days * DAY), NOW)
+    goes_on = replace(running, end_ms=end_ms)
+    assert later(until_now, NOW, end_ms, [goes_on], other * DAY)["a"].average[P5] == pytest.approx(3, rel=0.01)
 
 
 SPANS = st.lists(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,7 +10,9 @@ import pytest
 from headway_service.config.document import validate
 from headway_service.errors import Conflict, InvalidConfiguration
 from headway_service.pools.capacity import read_capacity
+from headway_service.ports.table import Put
 from headway_service.store.ledger import Ledger, read_ledger
+from headway_service.store.records.base import LEDGER
 from headway_service.store.records.capacity.past_use import PastUseRecord
 from headway_service.tracking import used
 from headway_service.tracking.used import add_used
@@ -122,12 +125,60 @@ def test_a_run_that_dies_leaves_all_to_the_next(world: World, monkeypatch: pytes
 
 def test_more_ends_than_one_run_adds_count_meanwhile(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(used, "MAX_ADDED", 1)
-    for name in ("x", "y"):
+    monkeypatch.setattr(used, "MAX_TRANSACTIONS", 2)
+    for name in ("x", "y", "z"):
         run(world, name, "a")
     before = average(world, "a")
     add_used(world.table, ledger(world), world.clocks.training_ms())
     assert len(ledger(world).used) == 1
     assert average(world, "a") == pytest.approx(before, rel=0.01)
+    add_used(world.table, ledger(world), world.clocks.training_ms())
+    assert not ledger(world).used
+    assert average(world, "a") == pytest.approx(before, rel=0.01)
+
+
+def test_a_clock_that_is_behind_loses_nothing(world: World) -> None:
+    run(world, "x", "a")
+    before = average(world, "a")
+    add_used(world.table, ledger(world), world.clocks.training_ms() - 3_600_000)
+    assert average(world, "a") == pytest.approx(before, rel=0.01)
+    add_used(world.table, ledger(world), world.clocks.training_ms() - 3_600_000)
+    assert average(world, "a") == pytest.approx(before, rel=0.01)
+
+
+def test_an_attempt_that_is_seen_running_and_ended_counts_once(world: World) -> None:
+    submit(world, "x", "a")
+    world.tick()
+    world.pass_time(RUN_S / 2)
+    seen = ledger(world)
+    (attempt,) = seen.attempts
+    both = replace(seen, used=(attempt.used(world.clocks.training_ms()),))
+    now_ms = world.clocks.training_ms()
+    assert both.past_use_until(now_ms) == seen.past_use_until(now_ms)
+
+
+@pytest.mark.parametrize("sk", ["past", "used#damaged"])
+def test_what_is_damaged_is_replaced(world: World, sk: str) -> None:
+    world.table.write([Put(item={"pk": LEDGER, "sk": sk, "atMs": "never", "schemaVersion": 1})])
+    assert [each.kind for each in ledger(world).unreadable] == [sk.partition("#")[0]]
+    run(world, "x", "a")
+    world.reconcile(after_s=0)
+    assert (ledger(world).unreadable, ledger(world).used) == ((), ())
+    run(world, "y", "a")
+    world.reconcile(after_s=0)
+    assert average(world, "a") > 0
+
+
+def test_what_runs_over_a_change_of_the_half_life_counts_in_both(world: World) -> None:
+    configure(world, days=365)
+    world.reconcile()
+    submit(world, "x", "a")
+    world.tick()
+    world.pass_time(RUN_S / 2)
+    before = average(world, "a")
+    configure(world, days=1)
+    world.reconcile(after_s=0)
+    assert average(world, "a") == pytest.approx(before, rel=0.02)
 
 
 def test_a_run_with_nothing_to_add_writes_nothing(world: World) -> None:
@@ -168,12 +219,14 @@ def test_where_past_use_counts_no_more_it_is_removed(world: World) -> None:
     assert (ledger(world).past_use, ledger(world).used) == (None, ())
 
 
-def test_an_attempt_that_is_never_launched_has_used_nothing(world: World) -> None:
-    world.fleet.faults = world.fleet.faults.with_changes({"quotas": {P5: 0}})
+def test_an_attempt_that_got_no_instances_has_used_nothing(world: World) -> None:
+    world.fleet.faults = world.fleet.faults.with_changes({"capacity": {P5: 0}})
     submit(world, "x", "a")
     world.tick()
+    world.pass_time(600)
+    assert len(ledger(world).attempts) == 1
+    assert average(world, "a") == 0
     world.pass_time(DAY_S)
-    assert world.states("x") == {"x": "pending"}
     assert (ledger(world).used, average(world, "a")) == ((), 0.0)
 
 
@@ -195,8 +248,9 @@ def test_an_explanation_says_what_the_team_used(world: World) -> None:
 
 
 def test_the_averages_are_small_whole_numbers() -> None:
-    record = PastUseRecord.new(0, 1000).with_spans(0, [], ["a", ""], 1000)
-    assert record.put().item["teams"] == {"a": {"sinceMs": 0}, "": {"sinceMs": 0}}
+    record = PastUseRecord.new(0, 1000).with_spans(0, [], ["a", ""])
+    new = {"sinceMs": 0, "unknown": 1_000_000}
+    assert record.put().item["teams"] == {"a": new, "": new}
 
 
 @pytest.mark.parametrize(
@@ -212,5 +266,10 @@ def test_the_averages_are_small_whole_numbers() -> None:
 )
 def test_a_rule_that_says_nothing_is_refused_with_its_field(fair_share: dict[str, Any], field: str) -> None:
     with pytest.raises(InvalidConfiguration) as caught:
-        validate({"pools": {P5: {"size": 1}}, "fairShare": fair_share})
+        validate({"pools": {P5: {"size": 1}}, "teams": {"a": {}}, "fairShare": fair_share})
     assert [each.field for each in caught.value.fields] == [field]
+
+
+def test_without_teams_there_is_nothing_to_share() -> None:
+    with pytest.raises(InvalidConfiguration, match="configure teams, or leave it out"):
+        validate({"pools": {P5: {"size": 1}}, "fairShare": {"halfLifeDays": 7}})

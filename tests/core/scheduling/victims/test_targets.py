@@ -15,7 +15,7 @@ from headway.scheduling.scheduler import schedule
 from headway.scheduling.victims.borrowing import Borrowing
 from headway.scheduling.victims.targets import Targets
 from tests.core import random_reclaims
-from tests.core.builders import G5, P5, held, job, preemptions, snapshot, warm
+from tests.core.builders import G5, P5, held, job, preemptions, snapshot, warm, warm_releases
 
 Parts = tuple[WaitingJob | Allocation, ...]
 
@@ -74,6 +74,12 @@ CASES: list[tuple[str, Policy, Parts, list[str]]] = [
         ["a0", "b0"],
     ),
     (
+        "also if they hold much of another pool that is borrowed",
+        Policy(teams={"a": Team(guaranteed={P5: 4}), "b": Team(guaranteed={P5: 1})}),
+        (held("a0", team="a"), held("a-g5", team="a", count=8, pool=G5), *several("b", 2, 9), job("w", 5, team="a")),
+        ["b1"],
+    ),
+    (
         "and not at all where others' suffice",
         NOBODY_ELSE,
         (*several("a", 1), *several("b", 1, 9), job("w", 5, team="a")),
@@ -126,8 +132,9 @@ def test_a_preemption_by_priority_does_not_ask_who_borrows_most() -> None:
 
 
 def test_what_nobody_uses_goes_first() -> None:
-    parts = (*several("b", 5), warm("v", team="c"), job("w", team="a"))
-    assert preemptions(schedule(snapshot(*parts, size=6, policy=NOBODY_ELSE))) == []
+    parts = (*several("b", 5), warm("v", team="c"), job("w", team="a", count=2))
+    plan = schedule(snapshot(*parts, size=6, policy=NOBODY_ELSE))
+    assert (warm_releases(plan), preemptions(plan)) == ([("v", "w")], [("b4", "w")])
 
 
 def test_each_reason_says_what_the_team_had_borrowed_until_then() -> None:

@@ -30,7 +30,7 @@ def known(table: PastUseWatchedTable) -> PastUseRecord:
 
 
 def added(table: PastUseWatchedTable, *, times: int = 1) -> Put:
-    return known(table).with_spans(NOW_MS, [SPAN.span()] * times, ["a"], DAY_MS).put()
+    return known(table).with_spans(NOW_MS, [SPAN.span()] * times, ["a"]).put()
 
 
 def watched() -> PastUseWatchedTable:
@@ -43,7 +43,7 @@ def watched() -> PastUseWatchedTable:
 
 def test_an_end_that_is_added_once_is_as_documented() -> None:
     table = watched()
-    table.write([SPAN.delete(), added(table)])
+    table.write([SPAN.removal(), added(table)])
     table.check_past_use()
     # Two instances for a day, the day before yesterday of a half-life of a day.
     assert known(table).teams["a"].average == {P5: 500_000}
@@ -63,11 +63,11 @@ def test_the_check_finds(what: str, says: str) -> None:
     table = watched()
     match what:
         case "it is added twice":
-            table.write([SPAN.delete(), added(table, times=2)])
+            table.write([SPAN.removal(), added(table, times=2)])
         case "it is not added":
-            table.write([SPAN.delete(), added(table, times=0)])
+            table.write([SPAN.removal(), added(table, times=0)])
         case "it is removed only":
-            table.write([SPAN.delete()])
+            table.write([SPAN.removal()])
         case "it is put again":
             table.write(end())
         case _:
@@ -78,5 +78,5 @@ def test_the_check_finds(what: str, says: str) -> None:
 
 def test_where_past_use_counts_no_more_all_of_it_is_removed() -> None:
     table = watched()
-    table.write([SPAN.delete(), Delete(key=PastUseRecord.key())])
+    table.write([SPAN.removal(), Delete(key=PastUseRecord.key())])
     table.check_past_use()

@@ -64,7 +64,10 @@ class TeamUse(ApiDocument):
     waiting: Annotated[Mapping[str, int], Member("Jobs that wait; counted until a pool has 1000 over all teams.")]
     used_lately: Annotated[
         float | None,
-        Member("The part, 0 to 1, that it used of what all teams used lately; null where past use does not count."),
+        Member(
+            "The part, 0 to 1, that it used of what all teams used lately; null where past use does not count, and as "
+            "long as nothing is known."
+        ),
     ] = None
 
 

@@ -257,7 +257,7 @@ class Simulation:
         spans = (
             Span(team=each.terms.team, demand=each.demand, begin_ms=since_ms, end_ms=self.now_ms)
             for each in self._allocations.values()
-            if not each.warm and each.terms.team in self._past_use
+            if not each.warm
         )
         half_life_ms = self._policy.fair_share.half_life_ms
         self._past_use = later(self._past_use, since_ms, self.now_ms, spans, half_life_ms)

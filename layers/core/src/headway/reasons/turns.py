@@ -14,7 +14,7 @@ def turn_of(team: str, *, used: float, weight: float, unknown: float, half_life_
         team: empty for jobs without one.
         used: the part that it used of what all teams used, 0 to 1.
         weight: its weight as a part of all weights, 0 to 1.
-        unknown: the part of the time in which it was not known yet, 0 to 1.
+        unknown: the part of its past of which nothing is known, 0 to 1.
         half_life_ms: the time in which use fades to a half, ms.
     """
     who = f"team `{team}`" if team else "jobs without a team"
@@ -24,5 +24,5 @@ def turn_of(team: str, *, used: float, weight: float, unknown: float, half_life_
         f"{weight:.0%} of all weights"
     )
     if team and unknown >= _WORTH_SAYING:
-        said += f"; the team is new: {unknown:.0%} of its time counts as the average of all teams"
+        said += f"; of {unknown:.0%} of the time nothing is known of it yet, which counts as the average of all teams"
     return said

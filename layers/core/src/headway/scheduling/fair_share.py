@@ -233,7 +233,7 @@ class Guarantees:
 _NOTHING: Demand = {}
 
 
-def largest_part(use: Mapping[str, float], pools: Mapping[str, int]) -> float:
+def largest_part(use: Mapping[str, float], pools: Mapping[str, float]) -> float:
     """The largest part of a pool that is used (dominant resource fairness, NSDI'11).
 
     Args:

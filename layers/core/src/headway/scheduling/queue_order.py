@@ -154,7 +154,7 @@ class _TeamQueues:
     """The queues of all teams, and which of them is next."""
 
     def __init__(self, snapshot: Snapshot, use: TeamUse, guarantees: Guarantees, comparisons: Comparisons) -> None:
-        self._turns = TeamTurns(snapshot)
+        self._turns = TeamTurns(snapshot, guarantees.held)
         self._use = use
         self._guarantees = guarantees
         self._teams = _by_team(snapshot, guarantees, comparisons)

@@ -529,6 +529,10 @@ def _invalid(fields: list[FieldError]) -> InvalidConfiguration:
 
 def _charge_errors(configuration: Configuration) -> Iterator[FieldError]:
     charges = configuration.fair_share.charges if configuration.fair_share else {}
+    if configuration.fair_share is not None and not configuration.teams:
+        yield FieldError(
+            field="fairShare", message="is between teams, and there are none: configure teams, or leave it out"
+        )
     for pool in charges.keys() - configuration.pools.keys():
         yield FieldError(field=f"fairShare.charges.{pool}", message=f"there is no pool {pool}")
     if charges and not any(charges.values()):

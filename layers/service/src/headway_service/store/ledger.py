@@ -151,9 +151,17 @@ class Ledger:
 
     def _used_until(self, now_ms: int) -> list[UsedRecord]:
         """What is in no average and no budget yet: of ended attempts, and of those that run."""
-        # One that is never launched will have used nothing.
-        running = (each.used(now_ms) for each in self.attempts if each.attempt_state is not AttemptState.LAUNCHING)
-        return [*self.used, *running]
+        return [*self.used, *self.running_until(now_ms)]
+
+    def running_until(self, now_ms: int) -> list[UsedRecord]:
+        """What attempts that run have used until a moment, ms.
+
+        A launch that SageMaker has provided no instances for has used nothing. An attempt that ended while the ledger
+        was read may be in it twice: as one that has ended, it counts.
+        """
+        ended = {each.attempt_name for each in self.used}
+        running = [each for each in self.attempts if each.is_provisioned and each.attempt_name not in ended]
+        return [each.used(now_ms) for each in running]
 
     @property
     def queue_teams(self) -> tuple[str, ...]:

@@ -199,7 +199,7 @@ class Observer:
             warm=warm,
             lost_ms=lost_ms(attempt, end.trigger, self._policy, now_ms) if sighting else 0,
             failed=failed,
-            remembers=sighting is not None and _remembers(self._policy()),
+            remembers=_was_provisioned(attempt, sighting) and _remembers(self._policy()),
         )
         self._table.write(writes)
         logger.info(
@@ -310,6 +310,11 @@ def _is_news(attempt: AttemptRecord, sighting: TrainingJobStatus) -> bool:
 
 def _stage(secondary_status: str | None) -> str | None:
     return "Starting" if secondary_status in STARTING else secondary_status
+
+
+def _was_provisioned(attempt: AttemptRecord, sighting: TrainingJobStatus | None) -> bool:
+    """Whether an attempt had instances: one without has used nothing."""
+    return attempt.is_provisioned or (sighting is not None and sighting.provisioned)
 
 
 def _remembers(policy: Policy) -> bool:

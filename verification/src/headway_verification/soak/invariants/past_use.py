@@ -68,6 +68,9 @@ def _is_used(key: Key) -> bool:
 def _differences(before: Mapping[str, Any], after: Mapping[str, Any], added: Sequence[Mapping[str, Any]]) -> list[str]:
     """How the averages after a run differ from those before, faded, and what was added."""
     now_ms, half_life_ms = int(after["atMs"]), float(before.get("halfLifeMs", after["halfLifeMs"]))
+    if half_life_ms != after["halfLifeMs"]:
+        # What runs is added until now, which no transaction shows.
+        return []
     found = []
     for team, known in after["teams"].items():
         old = before.get("teams", {}).get(team, {})

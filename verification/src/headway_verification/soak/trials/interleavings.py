@@ -767,6 +767,9 @@ INTERLEAVINGS: dict[str, Interleaving] = {
     "a run that adds an end to past use, which counts no more": _interleaving(
         "an end is added to past use", configure(POOLS, TEAMS), reconcile
     ),
+    "two runs that add an end to a budget": Interleaving(
+        situation=SITUATIONS["an end is added to a budget that another is in"], rival=reconcile, meanwhile=run_steps()
+    ),
     "an end, and past use counts no more": _interleaving(
         "a job has completed where past use counts", configure(POOLS, TEAMS), reconcile
     ),

@@ -229,6 +229,10 @@ _REMEMBERS = (configure(POOLS, TEAMS, fairShare={"halfLifeDays": 1}), reconcile)
 _USED = (*_REMEMBERS, submit("j", team="a"), tick, wait(900))
 """A job of a team has run to its end, where past use counts."""
 
+_BUDGET = {"of-a": {"team": "a", "days": 1, "amount": 10, "whenSpent": "refuse"}}
+_TAKEN = (configure(POOLS, TEAMS, budgets=_BUDGET), submit("j", team="a"), tick, wait(900))
+"""A job of a team has run to its end, which takes from a budget."""
+
 SITUATIONS: dict[str, Scenario] = {
     "a job is submitted": Scenario(prepare=run_steps(), begin=submit("j", (P5, 1), (G5, 1))),
     "a job is submitted that has its checkpoints for itself": Scenario(
@@ -492,6 +496,21 @@ SITUATIONS: dict[str, Scenario] = {
     "a job has completed where past use counts": Scenario(prepare=run_steps(*_USED), begin=deliver_end),
     "past use begins to count": Scenario(prepare=run_steps(_REMEMBERS[0]), begin=reconcile),
     "an end is added to past use": Scenario(prepare=run_steps(*_USED, deliver_events), begin=reconcile),
+    "an end is added to a budget": Scenario(prepare=run_steps(*_TAKEN, deliver_events), begin=reconcile),
+    "an end is added to a budget that another is in": Scenario(
+        prepare=run_steps(*_TAKEN, deliver_events, reconcile, submit("k", team="a"), tick, wait(900), deliver_events),
+        begin=reconcile,
+    ),
+    "a budget is no more": Scenario(
+        prepare=run_steps(*_TAKEN, deliver_events, reconcile, configure(POOLS, TEAMS)), begin=reconcile
+    ),
+    "the half-life of past use changes": Scenario(
+        prepare=run_steps(
+            *(*_REMEMBERS, submit("j", team="a", run_s=5000), tick, wait(900)),
+            configure(POOLS, TEAMS, fairShare={"halfLifeDays": 2}),
+        ),
+        begin=reconcile,
+    ),
     "past use counts no more": Scenario(
         prepare=run_steps(*_USED, deliver_events, configure(POOLS, TEAMS)), begin=reconcile
     ),

@@ -32,6 +32,9 @@ TEAMS: list[dict[str, Any]] = [
     {"a": {"guaranteed": {P5: 1}, "limit": {G5: 2}}, "b": {"guaranteed": {G5: 1}, "maxPriority": 2}},
 ]
 
+BUDGETS = {"of-a": {"team": "a", "days": 1, "amount": 0.3, "whenSpent": "refuse"}}
+"""Spent within minutes; the runs come to rest without it."""
+
 WAITING_FOR_CHECKPOINTS = {"checkpointsEverySeconds": 400, "waitForCheckpointSeconds": 600}
 """Rules with which preemptions wait for the checkpoints of jobs that run for some minutes."""
 
@@ -54,7 +57,7 @@ class Operators(People):
                     **random.choice([{}, {}, {SERVERLESS: 1}]),
                     **({PLAN_POOL: random.choice([1, 2, 3])} if self.plan and random.random() < 0.9 else {}),
                 },
-                random.choice(TEAMS if G5 in sizes else TEAMS[:2]),
+                teams := random.choice(TEAMS if G5 in sizes else TEAMS[:2]),
                 backfill={"enabled": random.random() < 0.7, "reservedHeads": random.choice([1, 2])},
                 preemption={
                     "maxPerJob": random.choice([1, 10]),
@@ -78,7 +81,8 @@ class Operators(People):
                     else {"priority": priority_of(self.order if newest % 3 else Order.FIFO, predicts=self.predicts)}
                 ),
                 # Of each half-life, and without: no draw either.
-                **({"fairShare": {"halfLifeDays": 1 + newest % 2}} if newest % 3 else {}),
+                **({"fairShare": {"halfLifeDays": 1 + newest % 2}} if teams and newest % 3 else {}),
+                **({"budgets": BUDGETS} if "a" in teams and newest % 2 else {}),
                 **({"predictions": True} if self.predicts else {}),
                 **({} if made_from is None else {"version": made_from}),
             ),

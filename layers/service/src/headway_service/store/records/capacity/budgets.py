@@ -29,11 +29,16 @@ class BudgetUseRecord(Record):
         """Where it is kept."""
         return Key(LEDGER, "budgets")
 
-    def put(self) -> Put:
-        """The write that stores its next version, on condition that no other run has."""
+    def put(self, *, over_damaged: bool = False) -> Put:
+        """The write that stores its next version, on condition that no other run has.
+
+        Args:
+            over_damaged: whether there is one that cannot be read. Nothing is held by it, so it is replaced.
+        """
         key, moved = self.key(), self.model_copy(update={"version": self.version + 1})
         requires = Equals("version", self.version) if self.version else Absent()
-        return Put(item={"pk": key.pk, "sk": key.sk, **moved.fields()}, requires=requires)
+        item = {"pk": key.pk, "sk": key.sk, **moved.fields()}
+        return Put(item=item, requires=None if over_damaged else requires)
 
     def use(self, budget: Budget, held: Iterable[Held]) -> BudgetUse:
         """What was used of a budget.

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from pydantic import Field
 
-from headway.past_use.averages import PastUse, Span, known, later
+from headway.past_use.averages import PastUse, Span, counted_until, known, later
 from headway_service.ports.table import Absent, Equals, Key, Put
 from headway_service.store.records.base import LEDGER, Record
 
@@ -15,9 +15,10 @@ _MILLIONTHS = 1_000_000
 
 
 class TeamAverage(Record):
-    """The average of a team: millionths of instances by pool, and since when the team is known, ms."""
+    """The average of a team, and what is unknown of it, in millionths; and since when what it holds counts, ms."""
 
     since_ms: int
+    unknown: int = 0
     average: dict[str, int] = Field(default_factory=dict)
 
 
@@ -39,11 +40,16 @@ class PastUseRecord(Record):
         """The averages when past use begins to count: no team is known."""
         return cls(at_ms=now_ms, half_life_ms=half_life_ms)
 
-    def put(self) -> Put:
-        """The write that stores its next version, on condition that no other run has."""
+    def put(self, *, over_damaged: bool = False) -> Put:
+        """The write that stores its next version, on condition that no other run has.
+
+        Args:
+            over_damaged: whether there is one that cannot be read. Nothing is held by it, so it is replaced.
+        """
         key, moved = self.key(), self.model_copy(update={"version": self.version + 1})
         requires = Equals("version", self.version) if self.version else Absent()
-        return Put(item={"pk": key.pk, "sk": key.sk, **moved.fields()}, requires=requires)
+        item = {"pk": key.pk, "sk": key.sk, **moved.fields()}
+        return Put(item=item, requires=None if over_damaged else requires)
 
     def until(self, now_ms: int, spans: Iterable[Span]) -> dict[str, PastUse]:
         """The averages at a later moment, ms.
@@ -53,24 +59,40 @@ class PastUseRecord(Record):
         """
         past = {
             team: PastUse(
-                average={pool: value / _MILLIONTHS for pool, value in each.average.items()}, since_ms=each.since_ms
+                average={pool: value / _MILLIONTHS for pool, value in each.average.items()},
+                since_ms=each.since_ms,
+                unknown=each.unknown / _MILLIONTHS,
             )
             for team, each in self.teams.items()
         }
         return later(past, self.at_ms, now_ms, spans, self.half_life_ms)
 
-    def with_spans(self, now_ms: int, spans: Iterable[Span], teams: Iterable[str], half_life_ms: int) -> PastUseRecord:
-        """The record with further spans, of the teams that there are now, and with the half-life from now on.
+    def with_spans(self, now_ms: int, spans: Iterable[Span], teams: Iterable[str]) -> PastUseRecord:
+        """The record with further spans, of the teams that there are now.
 
         Args:
             spans: what has ended.
             teams: those of the configuration, and the empty name.
         """
-        found: Mapping[str, PastUse] = known(self.until(now_ms, spans), [*teams], now_ms)
+        return self._with(known(self.until(now_ms, spans), [*teams], now_ms), now_ms)
+
+    def fading_in(self, half_life_ms: int, now_ms: int, spans: Iterable[Span]) -> PastUseRecord:
+        """The record with another half-life from now on.
+
+        Args:
+            spans: all that was used and is not in it, what runs included: up to now it fades in the time of before.
+        """
+        counted = counted_until(self.until(now_ms, spans), now_ms)
+        return self._with(counted, now_ms).model_copy(update={"half_life_ms": half_life_ms})
+
+    def _with(self, found: Mapping[str, PastUse], now_ms: int) -> PastUseRecord:
         averages = {
-            team: TeamAverage(since_ms=each.since_ms, average=_rounded(each.average)) for team, each in found.items()
+            team: TeamAverage(
+                since_ms=each.since_ms, unknown=round(each.unknown * _MILLIONTHS), average=_rounded(each.average)
+            )
+            for team, each in found.items()
         }
-        return self.model_copy(update={"at_ms": now_ms, "half_life_ms": half_life_ms, "teams": averages})
+        return self.model_copy(update={"at_ms": now_ms, "teams": averages})
 
 
 def _rounded(average: Mapping[str, float]) -> dict[str, int]:

@@ -29,7 +29,7 @@ class UsedRecord(Record):
         key = self.key(self.attempt_name)
         return Put(item={"pk": key.pk, "sk": key.sk, **self.fields()})
 
-    def delete(self) -> Delete:
+    def removal(self) -> Delete:
         """The write that removes it."""
         return Delete(key=self.key(self.attempt_name))
 
