@@ -49,7 +49,7 @@ def test_what_a_team_held_before_it_was_known_does_not_count() -> None:
     held = Span(team="a", demand={P5: 4}, begin_ms=0, end_ms=NOW)
     new = {"a": PastUse(since_ms=NOW - 7 * DAY, unknown=1.0)}
     half = later(new, NOW - 7 * DAY, NOW, [held], 7 * DAY)["a"]
-    assert (half.average[P5], half.unknown) == (pytest.approx(2.0), pytest.approx(0.5))
+    assert [half.average[P5], half.unknown] == pytest.approx([2.0, 0.5])
     before = Span(team="a", demand={P5: 4}, begin_ms=0, end_ms=NOW - 8 * DAY)
     assert later(new, NOW - 7 * DAY, NOW, [before], 7 * DAY)["a"].average == {P5: 0.0}
 

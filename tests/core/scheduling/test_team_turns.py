@@ -127,7 +127,7 @@ def test_what_a_team_held_before_the_decision_plays_no_part() -> None:
 
 def test_a_pool_that_became_smaller_leaves_the_parts_of_teams_as_they_were() -> None:
     turns = TeamTurns(world({"a": used(6.0), "b": used(2.0)}, size=2))
-    assert (turns.share("a", {}), turns.share("b", {})) == (pytest.approx(6 / 8), pytest.approx(2 / 8))
+    assert [turns.share("a", {}), turns.share("b", {})] == pytest.approx([6 / 8, 2 / 8])
 
 
 def test_one_decision_shares_out_what_is_free() -> None:
@@ -143,7 +143,7 @@ def test_lately_is_of_configured_teams_and_of_jobs_without_one_if_there_were_any
     turns = TeamTurns(world({"a": used(3.0), "b": used(1.0), "": used(), "gone": used()}))
     mine = turns.lately("a")
     assert mine is not None
-    assert (mine.used, mine.weight, mine.unknown) == (pytest.approx(0.75), pytest.approx(0.5), 0.0)
+    assert [mine.used, mine.weight, mine.unknown] == pytest.approx([0.75, 0.5, 0.0])
     assert turns.lately("gone") is None
     assert turns.lately("nobody") is None
     assert TeamTurns(world({"a": used(3.0)}, rules(None))).lately("a") is None

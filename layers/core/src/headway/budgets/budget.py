@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import date
@@ -106,13 +105,14 @@ class BudgetUse:
 
     def and_held(self, budget: Budget, held: Iterable[Held]) -> BudgetUse:
         """What was used with what was held as well."""
-        found = Counter(dict(self.by_day))
+        found = dict(self.by_day)
         for each in held:
             charge = budget.charges_for(each.demand) if budget.covers(each.payer) else 0.0
             if charge:
                 for day, time_ms in split(each.begin_ms, each.end_ms).items():
-                    found[counted_on(day, budget.period)] += charge * time_ms / HOUR_MS
-        return BudgetUse(by_day=dict(found))
+                    counted = counted_on(day, budget.period)
+                    found[counted] = found.get(counted, 0.0) + charge * time_ms / HOUR_MS
+        return BudgetUse(by_day=found)
 
     def counting(self, budget: Budget, now_ms: int) -> BudgetUse:
         """Only what still counts at a moment, ms."""

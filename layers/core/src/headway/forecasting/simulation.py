@@ -305,8 +305,8 @@ class Simulation:
             if not plan.actions:
                 for each in plan.delayed:
                     self._wake(each.at_ms)
-                for each in spent(self._policy.budgets, self._budget_use, self.now_ms):
-                    self._wake(each.until_ms)
+                for gone in spent(self._policy.budgets, self._budget_use, self.now_ms):
+                    self._wake(gone.until_ms)
                 return
         raise InvariantViolation(f"after {_MAX_ROUNDS} decisions at {self.now_ms} ms there is still something to do")
 

@@ -44,6 +44,7 @@ class Operators(People):
 
     def _configure(self) -> None:
         random, newest = self.random, self.queue.configuration.version
+        teams: dict[str, Any]
         # Usually based on the newest version, sometimes on an older one, or unconditional.
         made_from = random.choice([newest, newest, max(1, newest - 1), None])
         self.queue.ask(
