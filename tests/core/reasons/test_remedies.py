@@ -25,6 +25,7 @@ _ON_REQUEST = frozenset(
         ReasonCode.WAITS_FOR_SIZE,
         ReasonCode.EXCEEDS_POOL,
         ReasonCode.EXCEEDS_LIMIT,
+        ReasonCode.BUDGET_SPENT,
         ReasonCode.UNKNOWN_POOL,
         ReasonCode.STARTS_NOW,
         ReasonCode.RESERVATION_RELEASED,
