@@ -290,6 +290,10 @@ bench-schedule: .venv/.made ## time the decision alone with up to 100,000 waitin
 bench-fair-shares: .venv/.made ## simulate who gets how much after a week in which one team was alone, beside Slurm's formula; BENCH="--half-life-days 14"
 	$(VENV)/python -m bench.scenarios.fair_shares $(BENCH)
 
+.PHONY: bench-budgets
+bench-budgets: .venv/.made ## simulate a month of msr-itp with budgets of 80 % of each team's use, and check the bound; TRACES=folder of the traces
+	$(VENV)/python -m bench.scenarios.budgets --traces "$(TRACES)" $(BENCH)
+
 .PHONY: bench-help
 bench-help: .venv/.made ## time headway --help against an empty interpreter; BENCH="--runs 50"
 	$(VENV)/python -m bench.scenarios.cli_help $(BENCH)
