@@ -65,7 +65,7 @@ CASES: list[tuple[str, Budget, list[Held], float]] = [
 
 @pytest.mark.parametrize(("of", "parts", "used"), [case[1:] for case in CASES], ids=[case[0] for case in CASES])
 def test_what_counts(of: Budget, parts: list[Held], used: float) -> None:
-    assert BudgetUse().and_held(of, parts).used(of, NOW_MS) == pytest.approx(used)
+    assert BudgetUse().and_held(of, parts, NOW_MS).used(of, NOW_MS) == pytest.approx(used)
 
 
 @pytest.mark.parametrize(
@@ -98,7 +98,7 @@ def test_a_budget_is_for_jobs_that_are_of_all_that_it_names(named: dict[str, str
     ids=["a rest", "the month", "the week", "as soon as a day is over", "when both are", "a grant", "one that ended"],
 )
 def test_until_when_nothing_is_left(of: Budget, parts: list[Held], until: str | None) -> None:
-    use = BudgetUse().and_held(of, parts)
+    use = BudgetUse().and_held(of, parts, NOW_MS)
     assert use.spent_until_ms(of, NOW_MS) == (None if until is None else ms(until))
     assert [each.budget for each in spent([of], {"b": use}, NOW_MS)] == ([] if until is None else [of])
 
@@ -122,7 +122,7 @@ def test_something_is_left_again_when_it_is_said_and_not_before(
     period: Period, parts: list[Held], amount: float
 ) -> None:
     of = budget(amount, period)
-    use = BudgetUse().and_held(of, parts)
+    use = BudgetUse().and_held(of, parts, NOW_MS)
     until_ms = use.spent_until_ms(of, NOW_MS)
     if until_ms is None:
         assert use.used(of, NOW_MS) < amount
@@ -137,6 +137,12 @@ def test_use_may_be_added_in_parts_and_what_counts_no_more_may_be_forgotten(
     period: Period, parts: list[Held], cut: int
 ) -> None:
     of = budget(100, period)
-    at_once = BudgetUse().and_held(of, parts).used(of, NOW_MS)
-    in_parts = BudgetUse().and_held(of, parts[:cut]).counting(of, NOW_MS).and_held(of, parts[cut:])
+    at_once = BudgetUse().and_held(of, parts, NOW_MS).used(of, NOW_MS)
+    in_parts = BudgetUse().and_held(of, parts[:cut], NOW_MS).and_held(of, parts[cut:], NOW_MS)
     assert in_parts.used(of, NOW_MS) == pytest.approx(at_once)
+
+
+def test_an_attempt_that_is_said_to_run_for_ever_takes_no_more_than_the_period_has() -> None:
+    for_ever = Held(payer=Payer(team="a", owner="o"), demand={P5: 1}, begin_ms=-(10**18), end_ms=10**18)
+    of = budget(period=Rolling(1))
+    assert BudgetUse().and_held(of, [for_ever], NOW_MS).used(of, NOW_MS) == 12

@@ -40,7 +40,15 @@ KINDS = {
         (
             *("AttemptRecord", "CalendarRecord", "GivenUpRecord", "IdleRecord", "PauseRecord", "PlanRecord"),
             *("PoolRecord", "ProgressRecord", "QueueCountRecord", "ReservationRecord", "RogueJobRecord", "ScanRecord"),
-            *("PastUseRecord", "UsedRecord", "SpotScoresRecord", "TeamRecord", "UnreadJobsRecord", "WarmPoolRecord"),
+            *(
+                "BudgetUseRecord",
+                "PastUseRecord",
+                "UsedRecord",
+                "SpotScoresRecord",
+                "TeamRecord",
+                "UnreadJobsRecord",
+                "WarmPoolRecord",
+            ),
         ),
         STATE,
     ),

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from datetime import date
 from enum import StrEnum
 
-from headway.budgets.periods import Period, counted_on, counts_until_ms
-from headway.days import split
+from headway.budgets.periods import Period, counted_on, counts_until_ms, first_day
+from headway.days import begin_ms, split
 
 HOUR_MS = 3_600_000
 
@@ -103,13 +103,15 @@ class BudgetUse:
 
     by_day: Mapping[date, float] = field(default_factory=dict)
 
-    def and_held(self, budget: Budget, held: Iterable[Held]) -> BudgetUse:
-        """What was used with what was held as well."""
-        found = dict(self.by_day)
+    def and_held(self, budget: Budget, held: Iterable[Held], now_ms: int) -> BudgetUse:
+        """What counts at a moment, ms, with what was held as well."""
+        found = dict(self.counting(budget, now_ms).by_day)
+        # A damaged record may say that an attempt runs since for ever.
+        counts_from_ms = begin_ms(first_day(now_ms, budget.period))
         for each in held:
             charge = budget.charges_for(each.demand) if budget.covers(each.payer) else 0.0
             if charge:
-                for day, time_ms in split(each.begin_ms, each.end_ms).items():
+                for day, time_ms in split(max(each.begin_ms, counts_from_ms), min(each.end_ms, now_ms)).items():
                     counted = counted_on(day, budget.period)
                     found[counted] = found.get(counted, 0.0) + charge * time_ms / HOUR_MS
         return BudgetUse(by_day=found)

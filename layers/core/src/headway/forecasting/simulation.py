@@ -270,7 +270,7 @@ class Simulation:
         ]
         for budget in self._policy.budgets:
             use = self._budget_use.get(budget.name, BudgetUse())
-            self._budget_use[budget.name] = use.counting(budget, self.now_ms).and_held(budget, held)
+            self._budget_use[budget.name] = use.and_held(budget, held, self.now_ms)
 
     def _resize(self, since_ms: int) -> None:
         """Apply the changes of sizes since then."""

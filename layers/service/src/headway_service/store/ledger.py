@@ -147,7 +147,7 @@ class Ledger:
     def budget_use_until(self, now_ms: int, budgets: Iterable[Budget]) -> dict[str, BudgetUse]:
         """What was used of each budget until a moment, ms, with what attempts hold."""
         held = [each.held() for each in self._used_until(now_ms)] if budgets else []
-        return {each.name: self.budget_use.use(each, held) for each in budgets}
+        return {each.name: self.budget_use.use(each, held, now_ms) for each in budgets}
 
     def _used_until(self, now_ms: int) -> list[UsedRecord]:
         """What is in no average and no budget yet: of ended attempts, and of those that run."""

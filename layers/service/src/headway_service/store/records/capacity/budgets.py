@@ -40,21 +40,21 @@ class BudgetUseRecord(Record):
         item = {"pk": key.pk, "sk": key.sk, **moved.fields()}
         return Put(item=item, requires=None if over_damaged else requires)
 
-    def use(self, budget: Budget, held: Iterable[Held]) -> BudgetUse:
-        """What was used of a budget.
+    def use(self, budget: Budget, held: Iterable[Held], now_ms: int) -> BudgetUse:
+        """What was used of a budget and counts at a moment, ms.
 
         Args:
             held: what is not in it, such as what runs.
         """
         known = self.used.get(budget.name, {}) if self.kinds.get(budget.name) == kind_of(budget) else {}
         by_day = {date.fromisoformat(day): value / _MILLIONTHS for day, value in known.items()}
-        return BudgetUse(by_day=by_day).and_held(budget, held)
+        return BudgetUse(by_day=by_day).and_held(budget, held, now_ms)
 
     def with_held(self, budgets: Iterable[Budget], held: Iterable[Held], now_ms: int) -> BudgetUseRecord:
         """The record of these budgets with what was held, without what counts no more at a moment, ms."""
         parts, used, kinds = [*held], {}, {}
         for each in budgets:
-            left = self.use(each, parts).counting(each, now_ms).by_day
+            left = self.use(each, parts, now_ms).by_day
             used[each.name] = {day.isoformat(): round(value * _MILLIONTHS) for day, value in sorted(left.items())}
             kinds[each.name] = kind_of(each)
         return self.model_copy(update={"used": used, "kinds": kinds})
