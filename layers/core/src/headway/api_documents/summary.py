@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated
 
 from headway.api_documents.codec import ApiDocument, Member
@@ -107,7 +107,9 @@ class Summary(ApiDocument):
     version: Annotated[str, Member("The same as long as the rest is the same; the `ETag`, without its quotes.")]
     pools: tuple[PoolSummary, ...]
     teams: Annotated[tuple[TeamUse, ...], Member("By name; none if the configuration has no teams.")]
-    budgets: Annotated[tuple[BudgetUse, ...], Member("By name; none if the configuration has no budgets.")]
+    budgets: Annotated[tuple[BudgetUse, ...], Member("By name; none if the configuration has no budgets.")] = field(
+        default_factory=tuple
+    )
     counts: JobCounts
     running: Annotated[tuple[RunningJob, ...], Member("At most 500: those that stop, then those that end soonest.")]
     more_running: int
