@@ -252,27 +252,28 @@ class Preemption:
         spared = {*spared, *(each.attempt for each in gone)}
         until_ms = self._waits_until_ms(job, at_ms)
         while True:
-            candidates = self._candidates(job, lacking, at_ms, until_ms, stops=stops)
-            victims = self._targets(job, lacking, spared, at_ms).choose(candidates)
+            candidates = self._candidates(job, lacking, at_ms, until_ms, stops=stops, reclaims=reclaims)
+            victims = self._targets(job, lacking, spared, at_ms, reclaims=reclaims).choose(candidates)
             ahead = self._ahead_again(job, victims)
             if not ahead:
                 return (*gone, *victims) if victims else ()
             spared |= ahead
 
     def _candidates(
-        self, job: WaitingJob, lacking: Demand, at_ms: int, until_ms: int | None, *, stops: bool
+        self, job: WaitingJob, lacking: Demand, at_ms: int, until_ms: int | None, *, stops: bool, reclaims: bool
     ) -> Iterable[Allocation]:
         """Those that hold something that is lacking, up to the priority of the job unless it reclaims."""
         in_order = self._index.in_victim_order(lacking, at_ms, until_ms)
         if not stops:
             return (each for each in in_order if each.is_unused)
-        if self.reclaims(job):
+        if reclaims:
             return in_order
         bound = self._priority_bound(job)
         return takewhile(lambda each: running_priority(each, self._policy) < bound, in_order)
 
-    def _targets(self, job: WaitingJob, lacking: Demand, spared: Collection[str], at_ms: int) -> Targets:
-        reclaims = self.reclaims(job)
+    def _targets(
+        self, job: WaitingJob, lacking: Demand, spared: Collection[str], at_ms: int, *, reclaims: bool
+    ) -> Targets:
         borrowing = Borrowing(job, self._use, self._snapshot.pools, self._policy, counts=reclaims)
 
         def may_stop(candidate: Allocation) -> bool:

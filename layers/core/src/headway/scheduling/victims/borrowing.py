@@ -37,13 +37,14 @@ class Borrowing:
         self._pools = pools
         self._policy = policy
         self._use = use
-        self.begin()
+        #: What each team holds. It is copied when the first attempt is a victim: most jobs find none.
+        self.left: Mapping[str, Demand] = use
+        self._shares: dict[str, float] = {}
 
     def begin(self) -> None:
         """No attempt is a victim yet."""
-        #: What each team holds.
-        self.left = dict(self._use)
-        self._shares: dict[str, float] = {}
+        self.left = self._use
+        self._shares.clear()
 
     def stop(self, victim: Allocation) -> None:
         """The attempt is a victim: its team holds that much less."""
@@ -99,5 +100,5 @@ class Borrowing:
     def _hold(self, victim: Allocation, held: Demand) -> None:
         # A warm pool is nobody's share.
         if self._policy.teams and not victim.warm:
-            self.left[victim.terms.team] = held
+            self.left = {**self.left, victim.terms.team: held}
             self._shares.pop(victim.terms.team, None)
