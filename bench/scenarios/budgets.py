@@ -13,7 +13,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -48,8 +48,8 @@ class Course:
     """
 
     rules: Sequence[Budget]
-    used: Counter[str] = field(default_factory=Counter)
-    bound: Counter[str] = field(default_factory=Counter)
+    used: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
+    bound: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
     waits: Counter[str] = field(default_factory=Counter)
     _running: dict[str, tuple[str, int, int]] = field(default_factory=dict)
     _spent_ms: dict[str, int] = field(default_factory=dict)
