@@ -291,7 +291,7 @@ bench-fair-shares: .venv/.made ## simulate who gets how much after a week in whi
 	$(VENV)/python -m bench.scenarios.fair_shares $(BENCH)
 
 .PHONY: bench-budgets
-bench-budgets: .venv/.made ## simulate a month of msr-itp with budgets of 80 % of each team's use, and check the bound; TRACES=folder of the traces
+bench-budgets: .venv/.made ## simulate a month of msr-itp with budgets of 80 % of each team's use, and check the bound; TRACES=folder of the traces, BENCH="--rows 3000" for its first jobs
 	$(VENV)/python -m bench.scenarios.budgets --traces "$(TRACES)" $(BENCH)
 
 .PHONY: bench-help

@@ -1,6 +1,8 @@
 """A month of a real trace with budgets of 80 % of what each team used: who exceeds theirs, and by how much?
 
-    python -m bench.scenarios.budgets --traces FOLDER     simulates the trace msr-itp twice, in a few minutes
+    python -m bench.scenarios.budgets --traces FOLDER --rows 3000     simulates the first jobs of msr-itp twice
+
+Without --rows it simulates all jobs of the month, which takes more than ten minutes.
 
 The simulation is the one of `headway simulate`, with the real decisions: 1,280 GPUs, a team for each virtual cluster,
 first in, first out with backfill, limits as long as the run times. Without budgets it tells what each team uses in the
