@@ -157,6 +157,17 @@ def test_an_attempt_that_is_seen_running_and_ended_counts_once(world: World) -> 
     assert both.past_use_until(now_ms) == seen.past_use_until(now_ms)
 
 
+def test_an_attempt_that_stops_counts_until_it_has_ended(world: World) -> None:
+    submit(world, "x", "a")
+    world.tick()
+    world.pass_time(RUN_S / 2)
+    seen, now_ms = ledger(world), world.clocks.training_ms()
+    (attempt,) = seen.attempts
+    stops = replace(seen, attempts=(attempt.model_copy(update={"secondary_status": "Stopping"}),))
+    assert average(world, "a") > 0
+    assert stops.past_use_until(now_ms) == seen.past_use_until(now_ms)
+
+
 @pytest.mark.parametrize("sk", ["past", "used#damaged"])
 def test_what_is_damaged_is_replaced(world: World, sk: str) -> None:
     world.table.write([Put(item={"pk": LEDGER, "sk": sk, "atMs": "never", "schemaVersion": 1})])

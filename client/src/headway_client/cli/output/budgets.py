@@ -13,7 +13,7 @@ def budget_rows(budgets: Iterable[BudgetUse], *, wide: bool = False) -> Table:
     """Return a table with a row for each budget.
 
     Args:
-        wide: also show whom it is for, what is granted, and what becomes of its jobs; and times in full.
+        wide: also show its team, owner and tag, its grants, and its rule; and times in full.
     """
     headers = ["Budget", "Period", "Amount", "Used", "Part", "Spent Until"]
     if wide:

@@ -24,7 +24,7 @@ class WhenSpent(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Payer:
-    """Whom a job is of, as budgets tell jobs apart.
+    """Who is charged for a job.
 
     Attributes:
         team: the team; empty without one.
@@ -85,7 +85,7 @@ class Held:
     """Instances that a job held for a time.
 
     Attributes:
-        payer: whom the job is of.
+        payer: who is charged.
         demand: instances per pool.
         begin_ms: since when.
         end_ms: until when.

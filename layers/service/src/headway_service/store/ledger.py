@@ -160,7 +160,7 @@ class Ledger:
         was read may be in it twice: as one that has ended, it counts.
         """
         ended = {each.attempt_name for each in self.used}
-        running = [each for each in self.attempts if each.is_provisioned and each.attempt_name not in ended]
+        running = [each for each in self.attempts if each.has_had_instances and each.attempt_name not in ended]
         return [each.used(now_ms) for each in running]
 
     @property

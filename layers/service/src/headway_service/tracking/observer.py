@@ -314,7 +314,7 @@ def _stage(secondary_status: str | None) -> str | None:
 
 def _was_provisioned(attempt: AttemptRecord, sighting: TrainingJobStatus | None) -> bool:
     """Whether an attempt had instances: one without has used nothing."""
-    return attempt.is_provisioned or (sighting is not None and sighting.provisioned)
+    return attempt.has_had_instances or (sighting is not None and sighting.provisioned)
 
 
 def _remembers(policy: Policy) -> bool:

@@ -192,6 +192,11 @@ class AttemptRecord(AllTerms):
         """Whether its last known status shows that SageMaker has provided its instances."""
         return self.secondary_status in PROVISIONED
 
+    @property
+    def has_had_instances(self) -> bool:
+        """The same, also while it stops: the status ``Stopping`` does not tell whether it had any."""
+        return self.is_provisioned or self.training_since_ms is not None
+
     def idled_ms(self, until_ms: int) -> int:
         """For how long it may have kept its instances from others, if it got none, ms: later it would have given way.
 

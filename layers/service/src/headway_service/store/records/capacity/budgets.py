@@ -20,7 +20,7 @@ class BudgetUseRecord(Record):
 
     #: By name of the budget, and by day: millionths.
     used: dict[str, dict[str, int]] = Field(default_factory=dict)
-    #: Of each: what it is for, so that another budget of the same name begins anew.
+    #: Of each: what it is for, so that another budget of the same name starts from zero.
     kinds: dict[str, str] = Field(default_factory=dict)
     version: int = 0
 
