@@ -8,21 +8,21 @@ from datetime import date
 from pydantic import Field
 
 from headway.budgets.budget import Budget, BudgetUse, Held
-from headway_service.ports.table import Absent, Equals, Key, Put
-from headway_service.store.records.base import LEDGER, Record
+from headway_service.ports.table import Key, Put
+from headway_service.store.records.base import LEDGER
+from headway_service.store.records.capacity.versioned import VersionedRecord
 
 _MILLIONTHS = 1_000_000
 """The table keeps whole numbers."""
 
 
-class BudgetUseRecord(Record):
+class BudgetUseRecord(VersionedRecord):
     """What ended attempts have used. Only reconcile runs write it."""
 
     #: By name of the budget, and by day: millionths.
     used: dict[str, dict[str, int]] = Field(default_factory=dict)
     #: Of each: what it is for, so that another budget of the same name starts from zero.
     kinds: dict[str, str] = Field(default_factory=dict)
-    version: int = 0
 
     @staticmethod
     def key() -> Key:
@@ -30,15 +30,8 @@ class BudgetUseRecord(Record):
         return Key(LEDGER, "budgets")
 
     def put(self, *, over_damaged: bool = False) -> Put:
-        """The write that stores its next version, on condition that no other run has.
-
-        Args:
-            over_damaged: whether there is one that cannot be read. Nothing is held by it, so it is replaced.
-        """
-        key, moved = self.key(), self.model_copy(update={"version": self.version + 1})
-        requires = Equals("version", self.version) if self.version else Absent()
-        item = {"pk": key.pk, "sk": key.sk, **moved.fields()}
-        return Put(item=item, requires=None if over_damaged else requires)
+        """The write that stores its next version: see :meth:`put_at`."""
+        return self.put_at(self.key(), over_damaged=over_damaged)
 
     def use(self, budget: Budget, held: Iterable[Held], now_ms: int) -> BudgetUse:
         """What was used of a budget and counts at a moment, ms.

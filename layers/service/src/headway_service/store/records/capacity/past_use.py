@@ -7,8 +7,9 @@ from collections.abc import Iterable, Mapping
 from pydantic import Field
 
 from headway.past_use.averages import PastUse, Span, counted_until, known, later
-from headway_service.ports.table import Absent, Equals, Key, Put
+from headway_service.ports.table import Key, Put
 from headway_service.store.records.base import LEDGER, Record
+from headway_service.store.records.capacity.versioned import VersionedRecord
 
 _MILLIONTHS = 1_000_000
 """The table keeps whole numbers."""
@@ -22,13 +23,12 @@ class TeamAverage(Record):
     average: dict[str, int] = Field(default_factory=dict)
 
 
-class PastUseRecord(Record):
+class PastUseRecord(VersionedRecord):
     """The averages of all teams at a moment. Only reconcile runs write it."""
 
     at_ms: int
     half_life_ms: int
     teams: dict[str, TeamAverage] = Field(default_factory=dict)
-    version: int = 0
 
     @staticmethod
     def key() -> Key:
@@ -41,15 +41,8 @@ class PastUseRecord(Record):
         return cls(at_ms=now_ms, half_life_ms=half_life_ms)
 
     def put(self, *, over_damaged: bool = False) -> Put:
-        """The write that stores its next version, on condition that no other run has.
-
-        Args:
-            over_damaged: whether there is one that cannot be read. Nothing is held by it, so it is replaced.
-        """
-        key, moved = self.key(), self.model_copy(update={"version": self.version + 1})
-        requires = Equals("version", self.version) if self.version else Absent()
-        item = {"pk": key.pk, "sk": key.sk, **moved.fields()}
-        return Put(item=item, requires=None if over_damaged else requires)
+        """The write that stores its next version: see :meth:`put_at`."""
+        return self.put_at(self.key(), over_damaged=over_damaged)
 
     def until(self, now_ms: int, spans: Iterable[Span]) -> dict[str, PastUse]:
         """The averages at a later moment, ms.
