@@ -49,6 +49,15 @@ PREDICTED_ORDERS = frozenset({Order.SHORT, Order.SHORTEST_REMAINING})
 """The orders that compare how long jobs run, so that a predicted run time may count in place of a limit."""
 
 
+class Fill(StrEnum):
+    """Which jobs may start in front of a reserved start that they would still run into."""
+
+    #: None: a job passes another only if its limit proves that it has ended by then.
+    PROVEN = "proven"
+    #: Jobs that write checkpoints and may be preempted: they are stopped in time for it.
+    CHECKPOINTING = "checkpointing"
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Team:
     """What a team is entitled to."""
@@ -119,6 +128,8 @@ class Policy:
     reserved_heads: int = 1
     #: Waiting jobs that a decision evaluates after the first blocked one.
     backfill_window: int = 1000
+    #: Which jobs may start in front of a reserved start that they would still run into (decision 119).
+    fill: Fill = Fill.PROVEN
     #: Whether jobs of higher priority preempt at all.
     preemption: bool = True
     #: An attempt is no victim before it has held its instances this long, ms.
@@ -152,6 +163,8 @@ class Policy:
         self._check_order()
         if not 1 <= self.reserved_heads <= MAX_RESERVED_HEADS:
             raise InvalidPolicy(f"reserved_heads is {self.reserved_heads}; it must be 1 to {MAX_RESERVED_HEADS}")
+        if self.fill is not Fill.PROVEN and not (self.backfill and self.preemption):
+            raise InvalidPolicy("jobs are stopped for a reserved start only with backfill and preemption")
         if not 0 <= self.backfill_window <= MAX_BACKFILL_WINDOW:
             raise InvalidPolicy(f"backfill_window is {self.backfill_window}; it must be 0 to {MAX_BACKFILL_WINDOW}")
         if self.min_spot_score is not None and not 1 <= self.min_spot_score <= MAX_SPOT_SCORE:

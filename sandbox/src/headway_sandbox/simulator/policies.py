@@ -9,7 +9,7 @@ from functools import partial
 from headway import reasons
 from headway.model import Allocation, Snapshot
 from headway.plan import Action, Plan, Preempt, Start
-from headway.policy import MAX_BACKFILL_WINDOW, MAX_WAIT_BOUND, PREDICTED_ORDERS, Order, Policy
+from headway.policy import MAX_BACKFILL_WINDOW, MAX_WAIT_BOUND, PREDICTED_ORDERS, Fill, Order, Policy
 from headway.scheduling.ordering import rank
 from headway.scheduling.scheduler import schedule
 from headway.vectors import free, minus, shortfall
@@ -186,6 +186,16 @@ POLICIES = {
         SimulatedPolicy(name="sjf", policy=_IN_ORDER, shortest_first=True),
         SimulatedPolicy(name="article", policy=Policy(), uses_priorities=True, keeps_warm=False, scheduler=Article),
     )
+}
+
+
+_FILLING = ("headway", "order-short", "order-shortest-remaining", "order-shared")
+
+POLICIES |= {
+    f"{name}-filling": replace(
+        POLICIES[name], name=f"{name}-filling", policy=replace(POLICIES[name].policy, fill=Fill.CHECKPOINTING)
+    )
+    for name in _FILLING
 }
 
 

@@ -41,8 +41,9 @@ def _digests(snapshot: Snapshot) -> list[str]:
     if not plan["delayed"]:
         del plan["delayed"]
     for action in plan["actions"]:
-        if "on_leftovers" in action and not action["on_leftovers"]:
-            del action["on_leftovers"]
+        for member in ("on_leftovers", "opportunistic"):
+            if member in action and not action[member]:
+                del action[member]
     return [sha256(json.dumps(each, sort_keys=True).encode()).hexdigest()[:16] for each in (plan["actions"], plan)]
 
 

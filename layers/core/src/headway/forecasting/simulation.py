@@ -387,7 +387,14 @@ class Simulation:
         while attempt in self._allocations:
             # Another job may have a name of this form.
             attempt += "x"
-        allocation = Allocation(job=job.name, attempt=attempt, demand=job.demand, terms=job.terms, since_ms=self.now_ms)
+        allocation = Allocation(
+            job=job.name,
+            attempt=attempt,
+            demand=job.demand,
+            terms=job.terms,
+            since_ms=self.now_ms,
+            opportunistic=action.opportunistic,
+        )
         warm = action.warm if isinstance(action, StartWarm) else ""
         if warm:
             self._end_warm(warm)

@@ -44,17 +44,19 @@ def released(by: str) -> Reason:
     return Reason(code=ReasonCode.RELEASED, message=message)
 
 
-def started(demand: Demand, *, warm: str = "") -> Reason:
+def started(demand: Demand, *, warm: str = "", in_gap: bool = False) -> Reason:
     """The job has been started.
 
     Args:
         demand: instances per pool.
         warm: the job whose warm pool it is started in; empty for none.
+        in_gap: whether it fills a gap before reserved starts.
     """
     where = f" in the warm pool of `{warm}`" if warm else ""
+    gap = "; it fills a gap, so it is stopped when a job ahead of it can start" if in_gap else ""
     return Reason(
         code=ReasonCode.STARTED,
-        message=f"started on {describe(demand)}{where}",
+        message=f"started on {describe(demand)}{where}{gap}",
         jobs=(warm,) if warm else (),
     )
 
@@ -111,6 +113,7 @@ def preempted(
     among: Order | None = None,
     checkpoint_ms_ago: int | None = None,
     checkpoint_seen: bool = False,
+    from_gap: bool = False,
 ) -> Reason:
     """The job's attempt is stopped so that another job fits.
 
@@ -122,6 +125,7 @@ def preempted(
         checkpoint_ms_ago: how long ago its last checkpoint was written, or due, ms; None if that is not known, or none
             was yet.
         checkpoint_seen: whether that checkpoint was seen.
+        from_gap: whether it filled a gap before reserved starts.
     """
     last = ""
     if checkpoint_ms_ago is not None:
@@ -137,6 +141,8 @@ def preempted(
         why = _WHY_EQUALS_GIVE_WAY.get(among, "")
         if preemptor.terms.standing.expected_ms is not None:
             why = why.replace("its limit", "its expected run time")
+    if from_gap:
+        why += ", as this job ranks after it and filled a gap"
     return Reason(
         code=ReasonCode.PREEMPTED if borrowed is None else ReasonCode.RECLAIMED,
         message=(

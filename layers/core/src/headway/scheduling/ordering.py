@@ -14,7 +14,10 @@ from headway.scheduling.lost_work.moment import counted_loss_ms
 MAX_PRIORITY = 9999
 """The highest priority a job may have; the lowest is 0."""
 
-UNUSED_PRIORITY = -1
+OPPORTUNISTIC_PRIORITY = -1
+"""The priority that protects an opportunistic attempt: none, so that only the rank of its job does."""
+
+UNUSED_PRIORITY = -2
 """The priority of instances that nobody uses, of a warm pool or of an attempt without them: every job outranks it."""
 
 
@@ -86,6 +89,8 @@ def running_priority(allocation: Allocation, policy: Policy) -> int:
     """
     if allocation.is_unused:
         return UNUSED_PRIORITY
+    if allocation.opportunistic:
+        return OPPORTUNISTIC_PRIORITY
     terms = allocation.terms
     given = capped_priority(terms.priority, terms.team, policy)
     return given if policy.ageing is None else given + _aged(terms.entry_time_ms, allocation.since_ms, policy)

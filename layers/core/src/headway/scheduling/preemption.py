@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from itertools import takewhile
 
-from headway.model import Allocation, Demand, Snapshot, WaitingJob
+from headway.model import STOP_MS, Allocation, Demand, Snapshot, WaitingJob
 from headway.policy import Policy
 from headway.protected import Protected
 from headway.scheduling.capacity_state import CapacityState
@@ -115,7 +115,9 @@ def not_outranked(
     why: Protected | None = None
     if running_priority(allocation, policy) >= capped_priority(job.terms.priority, job.terms.team, policy):
         why = Protected.NOT_LOWER
-    elif policy.ageing is not None and _would_requeue_ahead(allocation, job, now_ms, policy):
+    elif (allocation.opportunistic or policy.ageing is not None) and _would_requeue_ahead(
+        allocation, job, now_ms, policy
+    ):
         why = Protected.WOULD_RANK_BEFORE
     if allocation.terms.team == job.terms.team:
         return why
@@ -129,10 +131,13 @@ def not_outranked(
 def _would_requeue_ahead(allocation: Allocation, job: WaitingJob, now_ms: int, policy: Policy) -> bool:
     """Whether the job of an attempt would rank before this one once it waits again, by its age.
 
-    Where teams take turns, a job that something has been freed for comes first among its equals.
+    Where teams take turns, a job that something has been freed for comes first among its equals. So there only an
+    opportunistic attempt, which its priority does not protect, is compared by its turn.
     """
     returning, waiting = returning_rank(allocation, now_ms, policy), waiting_rank(job, now_ms, policy)
-    return returning[0] < waiting[0] if policy.teams else returning < waiting
+    if policy.teams and not allocation.opportunistic:
+        return returning[0] < waiting[0]
+    return returning < waiting
 
 
 def yields_to_equal(allocation: Allocation, job: WaitingJob, at_ms: int, policy: Policy) -> bool:
@@ -345,7 +350,8 @@ class Preemption:
             victims: its victims now.
         """
         until_ms = self._waits_until_ms(job, self._now_ms)
-        if until_ms is None:
+        # The job has waited for opportunistic attempts already: its start may be promised.
+        if until_ms is None or any(each.opportunistic for each in victims):
             return self._now_ms
         self._comparisons.made += len(victims) * (1 + min(len(victims), MAX_MOMENTS))
         reclaims = self.reclaims(job)
@@ -383,7 +389,7 @@ class Preemption:
     def preemptible_from(self, job: WaitingJob) -> Callable[[Allocation], int | None] | None:
         """From when on an attempt may be preempted for the job at its reserved start, ms; None for never.
 
-        That is one of lower rank. What is left of an equal may become less until then, so it may give way no more.
+        That is one of lower rank; an opportunistic one has stopped by then. What is left of an equal may become less until then, so it may give way no more.
         As long as preemptions for the job may wait for a checkpoint, which one waits for which is not known before.
 
         Returns:
@@ -396,7 +402,10 @@ class Preemption:
 
         def from_ms(allocation: Allocation) -> int | None:
             since_ms = protected_until_ms(allocation, self._policy) if job.preempts or allocation.is_unused else None
-            if since_ms is not None and not allocation.is_unused:
+            if since_ms is not None and allocation.opportunistic:
+                # It is stopped before the start, which does not wait for a checkpoint.
+                since_ms = max(self._now_ms, since_ms) + STOP_MS
+            elif since_ms is not None and not allocation.is_unused:
                 since_ms = max(since_ms, waited_ms)
             if since_ms is None or allocation.ends_as_soon(max(self._now_ms, since_ms)):
                 return None

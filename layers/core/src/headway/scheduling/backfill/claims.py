@@ -69,6 +69,8 @@ class ReservedStart(Claim):
     told_ms: int | None = None
     #: The part of its need that preemption has to free when it starts.
     lacking: Demand = field(default_factory=dict)
+    #: Whether attempts may be stopped for it.
+    stops_others: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

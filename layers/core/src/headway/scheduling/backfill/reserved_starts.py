@@ -74,6 +74,16 @@ class ReservedStarts:
                     break
         return first
 
+    def all_delayed_by(self, need: Demand, until_ms: int | None) -> Iterator[ReservedStart]:
+        """All reserved starts that taking ``need`` from now to then (None: for ever) would delay.
+
+        Args:
+            need: instances per pool.
+            until_ms: the end of the use, ms; None for an unknown end.
+        """
+        self._comparisons.made += len(self._starts)
+        return (head for head in self._starts if head.is_delayed_by(need, self._now_ms, until_ms))
+
     def room_until_ms(self, need: Demand) -> int | None:
         """Until when ``need`` can be taken from now without delaying a reserved start, ms; None if for no known time.
 
@@ -99,7 +109,9 @@ class ReservedStarts:
             found[pool] = min([count, *(head.slack.get(pool, count) for head in starts)])
         return positive(found)
 
-    def account_for(self, takes: Demand, charged: Demand, until_ms: int | None, *, starts: bool) -> None:
+    def account_for(
+        self, takes: Demand, charged: Demand, until_ms: int | None, *, starts: bool, gives_way: bool = False
+    ) -> None:
         """Account for instances that are granted without delaying a reserved start.
 
         Args:
@@ -107,9 +119,12 @@ class ReservedStarts:
             charged: all instances that it will hold.
             until_ms: its latest end if it starts now, ms; None without a limit.
             starts: whether it starts now. If not, its limit proves nothing about when it has ended.
+            gives_way: whether it is stopped for the starts that it would delay.
         """
+        held_until_ms = until_ms if starts else None
         for head in self._starts:
-            head.share(takes, self._now_ms, until_ms if starts else None)
+            if not (gives_way and head.is_delayed_by(takes, self._now_ms, held_until_ms)):
+                head.share(takes, self._now_ms, held_until_ms)
         if until_ms is not None:
             self._placed.append((until_ms, charged, 1))
 

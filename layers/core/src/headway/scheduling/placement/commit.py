@@ -5,7 +5,9 @@ Each function makes all changes that belong together.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
+from typing import Any
 
 from headway import reasons
 from headway.model import Allocation, Demand, WaitingJob
@@ -16,10 +18,12 @@ from headway.scheduling.fair_share import borrowed
 from headway.scheduling.lost_work.checkpoints import last_seen_ms, last_written_ms
 from headway.scheduling.ordering import capped_priority, running_priority
 from headway.scheduling.placement.eligibility import never_fits
+from headway.scheduling.placement.gaps import NOTICE_MS
 from headway.scheduling.placement.ground import TakeOver
 from headway.scheduling.placement.obstacles import BlockedBase, HasPlace, Obstacle
 from headway.scheduling.placement.pass_state import PassState
 from headway.scheduling.placement.placements import AfterStops, AfterWarmPools, Placement, StartNow
+from headway.scheduling.preemption import protected_until_ms
 from headway.scheduling.size_excess import excess
 from headway.vectors import minus, overlap, plus, positive
 
@@ -98,14 +102,33 @@ def reserve(obstacle: Obstacle | HasPlace, state: PassState) -> ReservedStart | 
     otherwise = need if obstacle.kept == obstacle.need else obstacle.kept
     start = ground.reserved_starts.reserve(job, need, obstacle.combination, available, preemptible_from_ms, otherwise)
     start.told_ms = ground.told_ms(start)
+    start.stops_others = obstacle.stops_others and job.preempts
     if preemptible_from_ms is not None and start.start_ms is not None:
         spared = ground.reserved_starts.protected_at(start.need, start.start_ms, preemptible_from_ms)
         lacking = start.lacking
-        # A preemption that may wait for a checkpoint may also come sooner, when other attempts may be stopped.
-        is_chosen = lacking and not ground.preemption.may_wait_at(job, start.start_ms)
-        victims = ground.preemption.victims(job, lacking, spared, start.start_ms) if is_chosen else ()
+        victims = ground.preemption.victims(job, lacking, spared, start.start_ms) if lacking else ()
+        in_gap = bool(victims) and all(victim.opportunistic for victim in victims)
+        if ground.preemption.may_wait_at(job, start.start_ms) and not in_gap:
+            # A preemption that may wait for a checkpoint may also come sooner, when other attempts may be stopped.
+            victims = ()
         ground.reserved_starts.expect_stopped(start, victims, preemptible_from_ms)
+        if in_gap:
+            _clear_gap(start, start.start_ms, victims, state)
     return start
+
+
+def _clear_gap(start: ReservedStart, start_ms: int, victims: Sequence[Allocation], state: PassState) -> None:
+    """Stop the attempts in front of a reserved start in time, so that its job need not wait for their stop."""
+    ground, job, lacking = state.ground, start.job, start.lacking
+    stop_ms = max(start_ms - NOTICE_MS, *(protected_until_ms(each, ground.policy) or 0 for each in victims))
+    if stop_ms > ground.now_ms:
+        attempts = tuple(victim.attempt for victim in victims)
+        state.delayed.append(DelayedPreemption(for_job=job.name, attempts=attempts, at_ms=stop_ms))
+        return
+    for victim in victims:
+        freed, used = ground.capacity.preempt(victim, overlap(start.need, lacking), lacking)
+        lacking = positive(minus(lacking, used))
+        _preempt(victim, job, freed, state)
 
 
 def _release(name: str, reason: Reason, state: PassState) -> None:
@@ -129,13 +152,24 @@ def _start(placement: StartNow, state: PassState, *, on_leftovers: bool) -> None
     warm = placement.warm
     if warm is not None:
         capacity.claim(warm)
-    ground.reserved_starts.account_for(placement.counted, capacity.charged(job), want.until_ms, starts=True)
+    ground.reserved_starts.account_for(
+        placement.counted,
+        capacity.charged(job),
+        want.until_ms,
+        starts=True,
+        gives_way=placement.opportunistic,
+    )
+    reason = reasons.started(job.demand, warm=warm.job if warm is not None else "", in_gap=placement.opportunistic)
+    more: dict[str, Any] = {
+        "job": job.name,
+        "demand": dict(job.demand),
+        "reason": state.explainer.with_passed_over(job, reason),
+        "opportunistic": placement.opportunistic,
+    }
     if warm is not None:
-        reason = state.explainer.with_passed_over(job, reasons.started(job.demand, warm=warm.job))
-        state.starts.append(StartWarm(job=job.name, demand=dict(job.demand), reason=reason, warm=warm.attempt))
-        return
-    reason = state.explainer.with_passed_over(job, reasons.started(job.demand))
-    state.starts.append(Start(job=job.name, demand=dict(job.demand), reason=reason, on_leftovers=on_leftovers))
+        state.starts.append(StartWarm(**more, warm=warm.attempt))
+    else:
+        state.starts.append(Start(**more, on_leftovers=on_leftovers))
 
 
 def _await_warm_pools(placement: AfterWarmPools, state: PassState) -> None:
@@ -170,7 +204,7 @@ def _await_stops(placement: AfterStops, state: PassState) -> None:
         earmark = positive(minus(earmark, used))
         lacking = positive(minus(lacking, used))
         if is_now:
-            _preempt(victim, placement, freed, state)
+            _preempt(victim, job, freed, state, reclaims=placement.reclaims)
     if is_now:
         meant = (*capacity.earmarked.get(job.name, ()), *victims)
         why = partial(state.explainer.awaits_freed, job, meant, sources.from_unclaimed)
@@ -183,13 +217,14 @@ def _await_stops(placement: AfterStops, state: PassState) -> None:
     state.explainer.add(job, why)
 
 
-def _preempt(victim: Allocation, placement: AfterStops, freed: Demand, state: PassState) -> None:
-    job = placement.want.job
+def _preempt(
+    victim: Allocation, job: WaitingJob, freed: Demand, state: PassState, *, reclaims: bool = False
+) -> None:
     if victim.warm:
         _release_warm(victim, job, freed, state)
         return
     state.memo.forget()
-    reason = _why_preempted(victim, job, state, reclaims=placement.reclaims)
+    reason = _why_preempted(victim, job, state, reclaims=reclaims)
     state.preemptions.append(
         Preempt(job=victim.job, attempt=victim.attempt, for_job=job.name, freed=freed, reason=reason)
     )
@@ -209,6 +244,7 @@ def _why_preempted(victim: Allocation, job: WaitingJob, state: PassState, *, rec
         job,
         borrowed=borrowed(held, policy.team(team).guaranteed) if by_right else None,
         among=None if lower or by_right else policy.order,
+        from_gap=victim.opportunistic,
         checkpoint_ms_ago=None if written_ms is None else max(0, now_ms - written_ms),
         checkpoint_seen=written_ms == last_seen_ms(victim),
     )

@@ -8,6 +8,7 @@ from __future__ import annotations
 from headway.model import Demand, WaitingJob
 from headway.scheduling.backfill.claims import ReservedStart
 from headway.scheduling.equals.victims import least_measure
+from headway.scheduling.placement.gaps import may_fill
 from headway.scheduling.placement.ground import Ground, combination
 from headway.scheduling.placement.kinds import Kind, kind_of
 from headway.scheduling.placement.obstacles import AtTeamLimit, Behind, Lacking, Obstacle, WouldDelay
@@ -100,7 +101,9 @@ class Memo:
         if self._size_changes and self._size_changes.exceeded_by(job, takes, until_ms) is not None:
             return None
         delayed = self._reserved_starts.delayed_by(takes, until_ms)
-        return WouldDelay(job=job, need=takes, head=delayed) if delayed is not None else None
+        if delayed is None or may_fill(job, takes, self._ground):
+            return None
+        return WouldDelay(job=job, need=takes, head=delayed)
 
     def _note_stuck(self, job: WaitingJob, head: ReservedStart | None = None) -> None:
         self._stuck[kind_of(job)] = (least_measure(job, self._policy), job.terms.turn_ms, head)

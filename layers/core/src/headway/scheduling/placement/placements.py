@@ -43,6 +43,8 @@ class StartNow(PlacementBase):
 
     #: The warm pool that it starts in; None for free instances.
     warm: Allocation | None = None
+    #: Whether it is stopped for the reserved starts that it would delay.
+    opportunistic: bool = False
 
 
 @dataclass(kw_only=True, slots=True)

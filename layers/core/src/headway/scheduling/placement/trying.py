@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from headway.model import Demand, WaitingJob
+from headway.model import Allocation, Demand, WaitingJob
 from headway.scheduling.backfill.size_changes import SizeClaim
 from headway.scheduling.comparisons import MAX_COMPARISONS_BESIDE
 from headway.scheduling.fair_share import is_limit
 from headway.scheduling.placement import take_overs
+from headway.scheduling.placement.gaps import may_fill
 from headway.scheduling.placement.ground import NOTHING, Ground, TakeOver, combination
 from headway.scheduling.placement.obstacles import AtTeamLimit, BacksOff, Blocked, Lacking, OutlastsSize, WouldDelay
 from headway.scheduling.placement.placements import AfterStops, AfterWarmPools, Placement, Sources, StartNow, Want
@@ -90,7 +91,7 @@ def _may_take_over(want: Want, ground: Ground) -> bool:
 
 
 def _in_warm_pool(want: Want, ground: Ground) -> StartNow | AfterWarmPools | None:
-    """The job in a warm pool, if that delays no reserved start.
+    """The job in a warm pool, if that delays no reserved start, or if it is stopped in time for those.
 
     Whenever the job could start on other instances, this is possible, too: it is what SageMaker would do.
     """
@@ -103,26 +104,35 @@ def _in_warm_pool(want: Want, ground: Ground) -> StartNow | AfterWarmPools | Non
         counted = positive(want.takes)
         if reserved_starts:
             counted = positive(minus(want.takes, reserved_starts.unclaimed_by_reservations((pool,))))
-        if reserved_starts.delayed_by(counted, want.until_ms) is None:
-            others = tuple(foreign(want.job, capacity.allocations, ground.policy))
-            if others:
-                return AfterWarmPools(want=want, counted=counted, foreign=others, warm=pool)
-            return StartNow(want=want, counted=counted, warm=pool)
+        if (placed := _beside_starts(want, counted, ground, pool)) is not None:
+            return placed
     return None
 
 
 def _on_free(want: Want, ground: Ground) -> StartNow | AfterWarmPools | None:
-    """The job on free instances, if that delays no reserved start."""
+    """The job on free instances, on the same terms."""
     capacity = ground.capacity
     if shortfall(want.takes, capacity.free) or shortfall(want.takes, capacity.spare):
         return None
-    counted = positive(want.takes)
-    if ground.reserved_starts.delayed_by(counted, want.until_ms) is not None:
+    return _beside_starts(want, positive(want.takes), ground)
+
+
+def _beside_starts(
+    want: Want, counted: Demand, ground: Ground, warm: Allocation | None = None
+) -> StartNow | AfterWarmPools | None:
+    """The job on instances that are there, if that delays no reserved start, or if it is stopped in time for those.
+
+    Args:
+        counted: the instances among those that it takes that reserved starts may rely on.
+        warm: the warm pool that it starts in; None for free instances.
+    """
+    delays = ground.reserved_starts.delayed_by(counted, want.until_ms) is not None
+    if delays and not may_fill(want.job, counted, ground):
         return None
-    others = tuple(foreign(want.job, capacity.allocations, ground.policy))
-    if others:
-        return AfterWarmPools(want=want, counted=counted, foreign=others)
-    return StartNow(want=want, counted=counted)
+    others = tuple(foreign(want.job, ground.capacity.allocations, ground.policy))
+    if not others:
+        return StartNow(want=want, counted=counted, warm=warm, opportunistic=delays)
+    return None if delays else AfterWarmPools(want=want, counted=counted, foreign=others, warm=warm)
 
 
 def _await(want: Want, need: Demand, ground: Ground, taken: TakeOver) -> AfterStops | Blocked:
