@@ -30,7 +30,7 @@ from headway.errors import InvariantViolation
 from headway.model import Allocation, Alternative, Calendar, Reservation, SizeChange, Snapshot, WaitingJob
 from headway.past_use.averages import PastUse
 from headway.plan import Preempt, Release, Start
-from headway.policy import Ageing, FairShare, Policy, Team
+from headway.policy import Ageing, FairShare, Fill, Policy, Team
 from headway.refusals import Cause, FailedLaunches
 from headway.scheduling.alternatives import choices
 from headway.scheduling.invariants import check_plan
@@ -61,7 +61,25 @@ def random_snapshot(rng: Random) -> Snapshot:
         snapshot = with_warm_pools(snapshot, rng)
     if rng.random() < 0.4:
         snapshot = _with_refusals(rng, snapshot)
-    return _with_past_use(rng, snapshot) if rng.random() < 0.3 else snapshot
+    if rng.random() < 0.3:
+        snapshot = _with_past_use(rng, snapshot)
+    return _with_gaps(rng, snapshot) if rng.random() < 0.4 else snapshot
+
+
+def _with_gaps(rng: Random, snapshot: Snapshot) -> Snapshot:
+    """Return a snapshot in which jobs that write checkpoints may fill gaps, and some attempts fill one."""
+    if not (snapshot.policy.backfill and snapshot.policy.preemption):
+        return snapshot
+    waiting = tuple(
+        changed(job, checkpoints=rng.random() < 0.7, limit_ms=STEP_MS * rng.choice((5, 720, 1440)))
+        for job in snapshot.waiting
+    )
+    allocations = tuple(
+        replace(each, opportunistic=each.terms.checkpoints and not each.warm and rng.random() < 0.5)
+        for each in snapshot.allocations
+    )
+    policy = replace(snapshot.policy, fill=Fill.CHECKPOINTING, min_run_time_ms=STEP_MS * rng.choice((0, 0, 30)))
+    return replace(snapshot, waiting=waiting, allocations=allocations, policy=policy)
 
 
 def _with_past_use(rng: Random, snapshot: Snapshot) -> Snapshot:

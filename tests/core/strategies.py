@@ -21,7 +21,7 @@ from headway.model import (
 )
 from headway.past_use.averages import PastUse, Span, later
 from headway.plan import Plan, Preempt, Release, ReleaseWarm, Start, StartWarm, StopForSize
-from headway.policy import Ageing, Order, Policy, Team
+from headway.policy import Ageing, Fill, Order, Policy, Team
 from headway.refusals import UNLAUNCHABLE_AFTER_MS, Cause, FailedLaunches, NoInstances, add, grace_ms
 from headway.refusals.probing import MAX_RETRY_MS
 from headway.scheduling.alternatives import choices, chosen
@@ -52,10 +52,13 @@ def policies(
     """Any rules; those of teams only in so far as the mode allows."""
     names = {"none": (), "one": TEAMS[:1], "several": TEAMS}[mode]
     room = {pool: count + 1 for pool, count in (use or dict.fromkeys(POOLS, 3)).items()}
+    backfill = draw(st.sampled_from([True, True, True, False])) if backfill is None else backfill
+    preemption = draw(st.sampled_from([True, True, True, False]))
     return Policy(
-        backfill=draw(st.sampled_from([True, True, True, False])) if backfill is None else backfill,
+        backfill=backfill,
+        fill=draw(st.sampled_from(Fill)) if backfill and preemption else Fill.PROVEN,
         reserved_heads=draw(st.sampled_from([1, 1, 2, 3])),
-        preemption=draw(st.sampled_from([True, True, True, False])),
+        preemption=preemption,
         min_run_time_ms=draw(st.sampled_from([0, 0, 90_000])),
         max_preemptions=draw(st.sampled_from([10, 1])),
         warm_across_teams=draw(st.booleans()),
@@ -166,6 +169,7 @@ def snapshots(
                 freed_for=freed_for if freed else None,
                 freed=freed or None,
                 stops_for_size=stops and not (full or plain) and draw(st.sampled_from([False, False, True])),
+                opportunistic=not (full or plain) and draw(st.sampled_from([False, False, False, True])),
             )
         )
     if not (full or plain):
@@ -540,7 +544,7 @@ class World:
                     self.pending[action.job] = self.waiting[action.job]
                     if action.on_leftovers:
                         self.on_leftovers.add(action.job)
-                    self._start(action.job, action.demand)
+                    self._start(action.job, action.demand, opportunistic=action.opportunistic)
                     if isinstance(action, StartWarm):
                         self.held[action.warm] = replace(self.held[action.warm], stopping=True, claimed_by=action.job)
                 case Preempt() | ReleaseWarm():
@@ -552,11 +556,18 @@ class World:
                     self.stopping_since_ms[action.job] = self.now_ms
                     self.held[action.job] = replace(self.held[action.job], stopping=True)
 
-    def _start(self, name: str, demand: Demand) -> None:
+    def _start(self, name: str, demand: Demand, *, opportunistic: bool) -> None:
         job = chosen(self.waiting.pop(name), demand)
         self.reserved.pop(name, None)
         self.started_ms.setdefault(name, self.now_ms)
-        self.held[name] = Allocation(job=name, attempt=name, demand=dict(demand), terms=job.terms, since_ms=self.now_ms)
+        self.held[name] = Allocation(
+            job=name,
+            attempt=name,
+            demand=dict(demand),
+            terms=job.terms,
+            since_ms=self.now_ms,
+            opportunistic=opportunistic,
+        )
 
     def end(self, name: str) -> None:
         """The attempt of a job has ended; the job is requeued if it was preempted and no stop was requested."""

@@ -29,6 +29,7 @@ from typing import Any
 
 from headway.model import Allocation, Alternative, Snapshot, WaitingJob
 from headway.plan import Plan, Start
+from headway.policy import Fill
 from headway.reasons import ReasonCode
 from headway.scheduling.alternatives import on_what_is_promised
 from headway.scheduling.placement.memo import Memo
@@ -55,6 +56,22 @@ def false_hints(snapshot: Snapshot, plan: Plan) -> Iterator[str]:
         waiting = tuple(limited(job, limit_ms) if job.name == name else job for job in snapshot.waiting)
         if name not in started(schedule(replace(snapshot, waiting=waiting), explain=False)):
             yield name
+
+
+_WOULD_FILL = "with checkpoints (CheckpointConfig) it could start now"
+
+
+def false_hints_to_fill(snapshot: Snapshot, plan: Plan) -> Iterator[str]:
+    """The jobs that do not start although they write checkpoints, as their reason says."""
+    for name in hinted_to_fill(plan):
+        waiting = tuple(changed(job, checkpoints=True) if job.name == name else job for job in snapshot.waiting)
+        if name not in started(schedule(replace(snapshot, waiting=waiting), explain=False)):
+            yield name
+
+
+def hinted_to_fill(plan: Plan) -> list[str]:
+    """The jobs that could start now if they wrote checkpoints, as their reasons say."""
+    return [wait.job for wait in plan.waits if _WOULD_FILL in wait.reason.message]
 
 
 def limited(job: WaitingJob, limit_ms: int) -> WaitingJob:
@@ -135,6 +152,7 @@ def faults(snapshot: Snapshot, rng: Random) -> tuple[list[str], Counter[str]]:
     """What is not true of the plan of a snapshot, and how much was checked."""
     plan = schedule(snapshot)
     found = [f"the hint for {job} is false" for job in false_hints(snapshot, plan)]
+    found += [f"{job} would not start with checkpoints" for job in false_hints_to_fill(snapshot, plan)]
     found += [f"{job} could start on what it prefers" for job in missed_preferences(snapshot, plan)]
     plain = without_memo(snapshot)
     if (plain.actions, plain.delayed) != (plan.actions, plan.delayed):
@@ -145,7 +163,7 @@ def faults(snapshot: Snapshot, rng: Random) -> tuple[list[str], Counter[str]]:
         found.append("the order of keys changes the plan")
     later = sum(action.demand != job.demand for job in snapshot.waiting for action in plan.actions
                 if isinstance(action, Start) and action.job == job.name)  # fmt: skip
-    return found, Counter(snapshots=1, hints=len(hinted_limits_ms(plan)), later=later)
+    return found, Counter(snapshots=1, hints=len(hinted_limits_ms(plan)), fills=len(hinted_to_fill(plan)), later=later)
 
 
 def busy_snapshot(rng: Random) -> Snapshot:
@@ -168,7 +186,9 @@ def busy_snapshot(rng: Random) -> Snapshot:
         for number, pool in enumerate(sizes)
     )
     waiting = (*heads, *waiting)
-    policy = replace(queue.policy, backfill=True, preemption=rng.random() < 0.2, ageing=None, teams={})
+    preemption = rng.random() < 0.4
+    fill = rng.choice(tuple(Fill)) if preemption else Fill.PROVEN
+    policy = replace(queue.policy, backfill=True, preemption=preemption, fill=fill, ageing=None, teams={})
     return replace(queue, pools=sizes, allocations=allocations, waiting=waiting, policy=policy, reservations=())
 
 
@@ -204,7 +224,8 @@ def main() -> int:
                 if sum(kinds.values()) <= 20:
                     print(f"snapshot {number}: {what}", flush=True)
     print(
-        f"seed {asked.seed}: {counts['snapshots']} snapshots, {counts['hints']} hints followed, {counts['later']} "
+        f"seed {asked.seed}: {counts['snapshots']} snapshots, {counts['hints']} hints followed, {counts['fills']} "
+        f"of checkpoints, {counts['later']} "
         f"starts on a later preference, in {time.monotonic() - began_s:.0f} s; false: {dict(kinds) or 'none'}"
     )
     return 1 if kinds else 0

@@ -9,7 +9,7 @@ import pytest
 from botocore.session import Session
 
 from headway.jobpolicy import requirements, rules, training_job
-from headway.policy import Ageing, Order, Policy, Team
+from headway.policy import Ageing, Fill, Order, Policy, Team
 from headway.reasons.remedies import NOTIFIED_BY_DEFAULT
 from headway_service.config import utilization
 from headway_service.config.document import new_text_to_keep, parse, text_of, text_to_keep, validate
@@ -592,3 +592,16 @@ def test_rules_on_warm_pools_are_kept_as_they_were_written() -> None:
     assert not validate({**document, "warmPools": {}}).policy().warm_across_teams
     for word in ("leaveOut", "refuse"):
         assert validate({**document, "warmPools": word}).kept_warm_pools is None
+
+
+def test_jobs_fill_gaps_only_where_they_can_be_stopped_for_it() -> None:
+    fill = {"fill": "checkpointing"}
+    assert validate(GOOD).policy().fill is Fill.PROVEN
+    configuration = validate({**GOOD, "backfill": fill})
+    assert configuration.policy() == Policy(fill=Fill.CHECKPOINTING)
+    assert parse(text_of(configuration)) == configuration
+    for off in ({"backfill": {**fill, "enabled": False}}, {"backfill": fill, "preemption": {"enabled": False}}):
+        with pytest.raises(InvalidConfiguration, match=r'backfill.fill .* or fill to "proven"'):
+            validate({**GOOD, **off})
+    with pytest.raises(InvalidConfiguration, match="proven"):
+        validate({**GOOD, "backfill": {"fill": "all"}})

@@ -5,7 +5,7 @@ A queue is played to its end on virtual time: what it says of its first blocked 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -76,7 +76,10 @@ class Played:
 
     Attributes:
         told: by job, the earliest moment by which it was told to start while it was the first of all that wait.
-        started: by job, its first start after that.
+        late: the starts that came later.
+        filled: how many jobs have started in a gap.
+        stopped: how many attempts in a gap were stopped for a job ahead.
+        done: the jobs that have ended.
     """
 
     snapshot: Snapshot
@@ -128,9 +131,10 @@ class Played:
 
     def record(self, event: Event) -> None:
         """Compare a start with what was said of it."""
-        if event.kind is EventKind.STARTED and (told_ms := self.told.pop(event.job, None)) is not None:
-            if event.time_ms > told_ms:
-                self.late.append(f"{event.job} starts {(event.time_ms - told_ms) / MINUTE_MS} minutes late")
+        if event.kind is EventKind.STARTED:
+            late_ms = event.time_ms - self.told.pop(event.job, event.time_ms)
+            if late_ms > 0:
+                self.late.append(f"{event.job} starts {late_ms / MINUTE_MS} minutes late")
         if event.kind in (EventKind.COMPLETED, EventKind.TIMED_OUT):
             self.done.add(event.job)
 

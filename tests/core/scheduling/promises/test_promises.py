@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from headway.model import Allocation, Demand, Snapshot, WaitingJob
 from headway.plan import Plan, Preempt, Release, ReleaseWarm, Start, StartWarm, Wait
+from headway.scheduling.alternatives import chosen
 from headway.scheduling.invariants import check_plan
 from headway.scheduling.scheduler import schedule
 from headway.vectors import free, minus, plus, positive, shortfall, total
@@ -53,7 +54,9 @@ def gained(entry_time_ms: int, until_ms: int, snapshot: Snapshot) -> int:
 
 
 def protection(attempt: Allocation, snapshot: Snapshot) -> int:
-    """The priority that an attempt runs with."""
+    """The priority that an attempt runs with; one in a gap has none."""
+    if attempt.opportunistic:
+        return -1
     return clamped(attempt.terms.priority, attempt.terms.team, snapshot) + gained(
         attempt.terms.entry_time_ms, attempt.since_ms, snapshot
     )
@@ -416,6 +419,8 @@ def only_who_may_be_preempted_is(snapshot: Snapshot) -> None:
         assert not victim.stopping
         assert job.preempts, f"{job.name} preempts, although its last attempt got no instances"
         lower = protection(victim, snapshot) < clamped(job.terms.priority, job.terms.team, snapshot)
+        if victim.opportunistic and lower:
+            lower = _comes_before(job, victim, snapshot)
         if victim.terms.team == job.terms.team:
             assert lower, f"{victim.job} is not of lower priority"
             continue
@@ -438,6 +443,23 @@ def only_who_may_be_preempted_is(snapshot: Snapshot) -> None:
         stays = plus(stays, total(other.demand for other in gets if other.terms.team == victim.terms.team))
         kept = snapshot.policy.team(victim.terms.team).guaranteed
         assert all(stays.get(pool, 0) >= kept.get(pool, 0) for pool in victim.demand), f"{victim.job} was guaranteed"
+
+
+def _comes_before(job: WaitingJob, victim: Allocation, snapshot: Snapshot) -> bool:
+    """Whether a job ranks before that of an attempt, if this is stopped and waits again."""
+    again = WaitingJob(name=victim.job, demand=victim.demand, terms=victim.terms)
+    ranks = [plain_rank(each, snapshot) for each in (job, again)]
+    mine, its = [(priority, turn_ms, name) for priority, _, turn_ms, name in ranks]
+    return mine < its
+
+
+def _clears_a_gap(plan: Plan, job: str, snapshot: Snapshot) -> bool:
+    """Whether only attempts in a gap are stopped for a job, and it starts soon."""
+    held = {each.attempt: each for each in snapshot.allocations}
+    victims = [each.attempt for each in plan.actions if isinstance(each, Preempt) and each.for_job == job]
+    start_ms = next((each.start_by_ms for each in plan.waits if each.job == job), None)
+    in_gap = bool(victims) and all(held[each].opportunistic for each in victims)
+    return in_gap and start_ms is not None and start_ms <= snapshot.now_ms + 180_000
 
 
 def _is_sure(hold: Wait) -> bool:
@@ -497,6 +519,7 @@ def preemptors_start_when_all_has_stopped(snapshot: Snapshot) -> None:
         return
     after = schedule(all_stopped(snapshot, plan))
     waiting = {job.name: job for job in snapshot.waiting}
+    preemptors = {job for job in preemptors if not _clears_a_gap(plan, job, snapshot)}
     covered = {
         action.job
         for action in after.actions
@@ -518,6 +541,8 @@ def what_is_freed_is_earmarked_whole(snapshot: Snapshot) -> None:
     world.apply(plan)
     left = free(world.snapshot())
     for name in {action.for_job for action in stopped}:
+        if _clears_a_gap(plan, name, snapshot):
+            continue
         comes = plus(own(snapshot, name), total(action.freed for action in stopped if action.for_job == name))
         assert not shortfall(waiting[name].demand, plus(left, comes))
 
@@ -566,8 +591,10 @@ def instances_are_not_shared_across_teams(snapshot: Snapshot) -> None:
     if snapshot.policy.warm_across_teams:
         return
     waiting = {job.name: job for job in snapshot.waiting}
-    for name in of(schedule(snapshot), Start):
-        assert all(pool.terms.team == waiting[name].terms.team for pool in _matches(waiting[name], snapshot))
+    for action in schedule(snapshot).actions:
+        if isinstance(action, Start):
+            job = chosen(waiting[action.job], action.demand)
+            assert all(pool.terms.team == job.terms.team for pool in _matches(job, snapshot))
 
 
 def _matches(job: WaitingJob, snapshot: Snapshot) -> list[Allocation]:

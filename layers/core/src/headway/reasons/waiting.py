@@ -136,13 +136,21 @@ def _head(job: WaitingJob, now_ms: int) -> str:
     return f"`{job.name}` (priority {job.terms.priority}{again})"
 
 
-def would_delay(head: WaitingJob, start_by_ms: int | None, now_ms: int, shorter_s: int | None = None) -> Reason:
+def would_delay(
+    head: WaitingJob,
+    start_by_ms: int | None,
+    now_ms: int,
+    shorter_s: int | None = None,
+    *,
+    would_fill: bool = False,
+) -> Reason:
     """The job fits now, but a job ahead of it would have to wait for it.
 
     Args:
         head: the job ahead.
         start_by_ms: the reserved start of that job, ms; None if unknown.
         shorter_s: the longest run time with which the job would start now, s; None if it would with none.
+        would_fill: whether it would start now if it wrote checkpoints.
     """
     name = _head(head, now_ms)
     if start_by_ms is None:
@@ -150,6 +158,8 @@ def would_delay(head: WaitingJob, start_by_ms: int | None, now_ms: int, shorter_
     else:
         message = f"would delay {name}, which can start at {clock_time(start_by_ms, now_ms)}"
     message += _shorter(shorter_s)
+    if would_fill:
+        message += "; with checkpoints (CheckpointConfig) it could start now, and be stopped in time for that job"
     return Reason(code=ReasonCode.WOULD_DELAY, message=message, jobs=(head.name,))
 
 

@@ -389,8 +389,9 @@ class Preemption:
     def preemptible_from(self, job: WaitingJob) -> Callable[[Allocation], int | None] | None:
         """From when on an attempt may be preempted for the job at its reserved start, ms; None for never.
 
-        That is one of lower rank; an opportunistic one has stopped by then. What is left of an equal may become less until then, so it may give way no more.
-        As long as preemptions for the job may wait for a checkpoint, which one waits for which is not known before.
+        That is one of lower rank; an opportunistic one has stopped by then. What is left of an equal may become less
+        until then, so it may give way no more. As long as preemptions for the job may wait for a checkpoint, which one
+        waits for which is not known before.
 
         Returns:
             None if there is no such attempt.

@@ -30,6 +30,7 @@ from headway.policy import (
     MAX_SPOT_SCORE,
     MAX_WAIT_BOUND,
     PREDICTED_ORDERS,
+    Fill,
     Order,
     Policy,
 )
@@ -173,6 +174,8 @@ class Backfill(ConfigModel):
     enabled: bool = True
     #: How many blocked jobs of each combination of pools hold a reserved start.
     reserved_heads: int = Field(default=1, ge=1, le=MAX_RESERVED_HEADS)
+    #: Which jobs may start in front of a reserved start that they would still run into.
+    fill: Annotated[Fill, Strict(strict=False)] = Fill.PROVEN
     #: Waiting jobs that a decision considers after the first blocked one.
     window: int = Field(default=1000, ge=0, le=MAX_BACKFILL_WINDOW)
 
@@ -309,6 +312,15 @@ class Configuration(ConfigModel):
             )
         return self
 
+    @model_validator(mode="after")
+    def _fills_what_it_can_clear(self) -> Configuration:
+        if self.backfill.fill is not Fill.PROVEN and not (self.backfill.enabled and self.preemption.enabled):
+            raise ValueError(
+                f"backfill.fill {self.backfill.fill} needs backfill and preemption, as jobs are stopped in time for a "
+                f'reserved start: set backfill.enabled and preemption.enabled to true, or fill to "{Fill.PROVEN}"'
+            )
+        return self
+
     def policy(self) -> Policy:
         """The rules that decisions are made under."""
         every_s = self.preemption.checkpoints_every_seconds
@@ -325,6 +337,7 @@ class Configuration(ConfigModel):
             by_predictions=self.priority.by_predictions,
             backfill=self.backfill.enabled,
             reserved_heads=self.backfill.reserved_heads,
+            fill=self.backfill.fill,
             backfill_window=self.backfill.window,
             preemption=self.preemption.enabled,
             min_run_time_ms=self.preemption.min_run_time_seconds * 1000,

@@ -136,6 +136,7 @@ class Intents:
             mark=self._marks.of(job.job_name, name, job.accepted_time),
             ruled=not self._has_rules,
             on_leftovers=action.on_leftovers,
+            opportunistic=action.opportunistic,
             since_ms=now_ms,
             lease_holder=self._invocation.holder,
             lease_until_ms=self._invocation.lease_until_ms,

@@ -59,7 +59,7 @@ class Operators(People):
                     **({PLAN_POOL: random.choice([1, 2, 3])} if self.plan and random.random() < 0.9 else {}),
                 },
                 teams := random.choice(TEAMS if G5 in sizes else TEAMS[:2]),
-                backfill={"enabled": random.random() < 0.7, "reservedHeads": random.choice([1, 2])},
+                backfill=self._backfill(),
                 preemption={
                     "maxPerJob": random.choice([1, 10]),
                     "minRunTimeSeconds": random.choice([0, 0, 200]),
@@ -89,6 +89,13 @@ class Operators(People):
             ),
             headers={"If-Match": "*"} if made_from is None else None,
         )
+
+    def _backfill(self) -> dict[str, Any]:
+        """Where jobs pass others, they also fill gaps in some configurations: no draw."""
+        random, number = self.random, self.queue.configuration.version
+        enabled = random.random() < 0.7
+        fill = {"fill": "checkpointing"} if enabled and number % 2 else {}
+        return {"enabled": enabled, "reservedHeads": random.choice([1, 2]), **fill}
 
     def _schedule(self) -> dict[str, Any]:
         """Sizes of a pool in the next minutes."""

@@ -87,8 +87,8 @@ def keep_waiting(obstacle: Obstacle, state: PassState) -> None:
     if not state.explainer.enabled:
         reserve(obstacle, state)
         return
-    shorter_s = state.hints.shorter_s(obstacle)
-    state.explainer.explain(obstacle, reserve(obstacle, state), shorter_s=shorter_s)
+    shorter_s, would_fill = state.hints.shorter_s(obstacle), state.hints.would_fill(obstacle)
+    state.explainer.explain(obstacle, reserve(obstacle, state), shorter_s=shorter_s, would_fill=would_fill)
 
 
 def reserve(obstacle: Obstacle | HasPlace, state: PassState) -> ReservedStart | None:
@@ -217,9 +217,7 @@ def _await_stops(placement: AfterStops, state: PassState) -> None:
     state.explainer.add(job, why)
 
 
-def _preempt(
-    victim: Allocation, job: WaitingJob, freed: Demand, state: PassState, *, reclaims: bool = False
-) -> None:
+def _preempt(victim: Allocation, job: WaitingJob, freed: Demand, state: PassState, *, reclaims: bool = False) -> None:
     if victim.warm:
         _release_warm(victim, job, freed, state)
         return

@@ -15,7 +15,6 @@ from headway.scheduling.placement.obstacles import (
     AtTeamLimit,
     BacksOff,
     Behind,
-    Blocked,
     Ineligible,
     Lacking,
     Obstacle,
@@ -91,6 +90,7 @@ class Explainer:
         start: ReservedStart | None = None,
         *,
         shorter_s: int | None = None,
+        would_fill: bool = False,
         ahead: int | None = None,
     ) -> None:
         """Record that a job continues to wait, and what for.
@@ -99,6 +99,7 @@ class Explainer:
             obstacle: what keeps it from its instances.
             start: the start that is reserved for it, if there is one.
             shorter_s: the longest MaxRuntimeInSeconds with which it would start now; None if it would with none.
+            would_fill: whether it would start now if it wrote checkpoints.
             ahead: the place of a job that is tried after all others; None for other jobs.
         """
         if not self.enabled:
@@ -111,10 +112,12 @@ class Explainer:
             told = None
         else:
             told = start
-        reason = self._reason(obstacle, start, shorter_s)
+        reason = self._reason(obstacle, start, shorter_s, would_fill=would_fill)
         self._note(obstacle.job, reason, told, in_queue=in_queue, ahead=ahead)
 
-    def _reason(self, obstacle: Obstacle, start: ReservedStart | None, shorter_s: int | None) -> Reason:
+    def _reason(
+        self, obstacle: Obstacle, start: ReservedStart | None, shorter_s: int | None, *, would_fill: bool
+    ) -> Reason:
         match obstacle:
             case Ineligible():
                 return obstacle.why()
@@ -124,10 +127,17 @@ class Explainer:
                 return self._behind(obstacle.pools)
             case Unlaunchable():
                 return reasons.unlaunchable(obstacle.tried, obstacle.next_ms, self._now_ms)
+            case WouldDelay():
+                return self._would_delay(obstacle.head, shorter_s, would_fill=would_fill)
             case _:
                 return self._why_blocked(obstacle, start, shorter_s)
 
-    def _why_blocked(self, obstacle: Blocked, start: ReservedStart | None, shorter_s: int | None) -> Reason:
+    def _why_blocked(
+        self,
+        obstacle: BacksOff | Lacking | OutlastsSize | WaitsForBetter,
+        start: ReservedStart | None,
+        shorter_s: int | None,
+    ) -> Reason:
         now_ms, job = self._now_ms, obstacle.job
         match obstacle:
             case BacksOff():
@@ -140,8 +150,6 @@ class Explainer:
                 of_plan = bool(self._ground.snapshot.calendars[obstacle.claim.pool].about)
                 claim = obstacle.claim
                 return reasons.outlasts_size(claim.pool, claim.change, now_ms, of_plan=of_plan, shorter_s=shorter_s)
-            case WouldDelay():
-                return self._would_delay(obstacle.head, shorter_s)
             case WaitsForBetter():
                 start_ms = start.told_ms if start is not None else None
                 return reasons.waits_for_better(job, obstacle.instead_of, start_ms, obstacle.until_ms, now_ms)
@@ -179,12 +187,14 @@ class Explainer:
             reason = self._shared[pools] = reasons.waits_behind(head.job, pools, head.told_ms, self._now_ms)
         return reason
 
-    def _would_delay(self, head: ReservedStart, shorter_s: int | None) -> Reason:
+    def _would_delay(self, head: ReservedStart, shorter_s: int | None, *, would_fill: bool) -> Reason:
         """The job fits, but would delay this reserved start."""
-        key = ("delays", head.job.name, str(shorter_s))
+        key = ("delays", head.job.name, str(shorter_s), str(would_fill))
         reason = self._shared.get(key)
         if reason is None:
-            reason = self._shared[key] = reasons.would_delay(head.job, head.told_ms, self._now_ms, shorter_s)
+            reason = self._shared[key] = reasons.would_delay(
+                head.job, head.told_ms, self._now_ms, shorter_s, would_fill=would_fill
+            )
         return reason
 
     def _at_team_limit(self, job: WaitingJob, lacking: Demand) -> Reason:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from headway.model import WaitingJob
+from headway.policy import Fill
 from headway.scheduling.placement.ground import Ground
 from headway.scheduling.placement.kinds import Kind, kind_of
 from headway.scheduling.placement.obstacles import Obstacle, OutlastsSize, WouldDelay
@@ -14,7 +15,7 @@ from headway.vectors import positive
 
 
 class Hints:
-    """The run times with which jobs would start now.
+    """The run times with which jobs would start now, and whether they would if they wrote checkpoints.
 
     A hint is tried, so it is true: other claims may keep a job from starting that runs into one of them no more. It
     does not depend on the job's own limit, so jobs alike share it until the ground changes.
@@ -26,10 +27,12 @@ class Hints:
     def __init__(self, ground: Ground) -> None:
         self._ground = ground
         self._known: dict[tuple[Kind, str, bool, int], int | None] = {}
+        self._known_to_fill: dict[tuple[Kind, str, int | None], bool] = {}
 
     def forget(self) -> None:
         """The ground changes."""
         self._known.clear()
+        self._known_to_fill.clear()
 
     def shorter_s(self, obstacle: Obstacle) -> int | None:
         """The longest MaxRuntimeInSeconds with which a job would start now; None if it would with none.
@@ -47,6 +50,21 @@ class Hints:
         if key not in self._known:
             self._known[key] = self._tried(job, allowance_ms)
         return self._known[key]
+
+    def would_fill(self, obstacle: Obstacle) -> bool:
+        """Whether a job would start now if it wrote checkpoints, as it would be stopped in time for those ahead.
+
+        Args:
+            obstacle: what keeps the job from its instances.
+        """
+        job = obstacle.job
+        if self._ground.policy.fill is Fill.PROVEN or not isinstance(obstacle, WouldDelay) or job.terms.checkpoints:
+            return False
+        key = (kind_of(job), job.terms.warm_key, job.terms.limit_ms)
+        if key not in self._known_to_fill:
+            writes = replace(job, terms=replace(job.terms, checkpoints=True))
+            self._known_to_fill[key] = isinstance(start_now(want_of(writes, self._ground), self._ground), StartNow)
+        return self._known_to_fill[key]
 
     def _tried(self, job: WaitingJob, allowance_ms: int) -> int | None:
         ground = self._ground

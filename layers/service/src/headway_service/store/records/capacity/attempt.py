@@ -68,6 +68,8 @@ class AttemptRecord(AllTerms):
     unprovided_before: int = 0
     #: Whether its job is unlaunchable, and it was started on instances that no other job could use.
     on_leftovers: bool = False
+    #: Whether it fills a gap before reserved starts: see :attr:`headway.model.Allocation.opportunistic`.
+    opportunistic: bool = False
     #: Whether SageMaker has not provided its instances in the time for which it may hold them before others.
     lacks_instances: bool = False
     #: While launching: the invocation that may settle the launch ...
@@ -257,6 +259,7 @@ class AttemptRecord(AllTerms):
             checkpoint_seen_ms=self.checkpoint_seen_ms,
             stopping=self.stop_cause is not None,
             lacks_instances=self.lacks_instances,
+            opportunistic=self.opportunistic,
             returns=self.stop_cause in _RETURNING,
             freed_for=self.freed_for,
             freed=self.freed or None,

@@ -1,0 +1,236 @@
+"""Which jobs may start in a gap before reserved starts that they would still run into, and when they are stopped."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from headway.model import LATE_MS, STOP_MS, Alternative, WaitingJob
+from headway.plan import Plan, Start
+from headway.policy import Ageing, Fill, Policy, Team
+from headway.scheduling.placement.gaps import NOTICE_MS
+from headway.scheduling.scheduler import schedule
+from tests.core.builders import (
+    NOW_MS,
+    P5,
+    changed,
+    code_of,
+    held,
+    job,
+    preemptions,
+    reason_of,
+    snapshot,
+    starts,
+    starts_warm,
+    warm,
+)
+from tests.core.scheduling.builders import refused
+
+FILL = Policy(fill=Fill.CHECKPOINTING)
+HOUR_S = 3600
+LONG = held("long", 5, ends_in_s=HOUR_S)
+"""Holds one of two instances for an hour."""
+
+
+def head(**more: Any) -> WaitingJob:
+    """A job that needs both instances, so that it starts in an hour."""
+    return job("head", 5, count=2, limit_s=HOUR_S, **more)
+
+
+def filler(limit_s: int | None = 9 * HOUR_S, **more: Any) -> WaitingJob:
+    """A job behind it that fits on the other one, and writes checkpoints."""
+    return changed(job("filler", 5, entered=1, limit_s=limit_s), **{"checkpoints": True, **more})
+
+
+def opportunistic(plan: Plan) -> list[str]:
+    """The jobs that start in a gap."""
+    return [each.job for each in plan.actions if isinstance(each, Start) and each.opportunistic]
+
+
+@pytest.mark.parametrize(
+    ("policy", "parts", "starts_now"),
+    [
+        (FILL, (LONG, head(), filler()), True),
+        (FILL, (LONG, head(), filler(limit_s=None)), True),
+        (Policy(), (LONG, head(), filler()), False),
+        (FILL, (LONG, head(), filler(checkpoints=False)), False),
+        (FILL, (LONG, head(), filler(preemptible=False)), False),
+        (FILL, (LONG, head(), filler(preemptions=10)), False),
+        (replace(FILL, min_run_time_ms=3_420_000), (LONG, head(), filler()), True),
+        (replace(FILL, min_run_time_ms=3_420_001), (LONG, head(), filler()), False),
+        # It needs five minutes to start, one checkpoint of ten minutes and one to upload it; the notice is of three.
+        (FILL, (held("long", 5, ends_in_s=1140), head(), filler()), True),
+        (FILL, (held("long", 5, ends_in_s=1139), head(), filler()), False),
+        (replace(FILL, checkpoint_interval_ms=0), (held("long", 5, ends_in_s=540), head(), filler()), True),
+        (FILL, (held("long", 5, ends_in_s=1799), head(), filler(checkpoints_every_ms=1_260_000)), False),
+        (FILL, (held("long", 5, ends_in_s=1800), head(), filler(checkpoints_every_ms=1_260_000)), True),
+        # When the first one starts is not known, so what it needs is kept for it.
+        (FILL, (held("long", 5), head(), filler()), False),
+        # It would be stopped for nobody.
+        (FILL, (LONG, head(preempts=False), filler()), False),
+        (FILL, (LONG, changed(refused("head", count=2, ago_ms=10**8), limit_ms=HOUR_S * 1000), filler()), False),
+        (FILL, (LONG, head(), replace(filler(), failed=refused("u").failed)), False),
+    ],
+    ids=[
+        "a gap of an hour",
+        "without a limit",
+        "not by default",
+        "without checkpoints",
+        "not preemptible",
+        "preempted too often",
+        "protected until the notice",
+        "protected for longer",
+        "time for one checkpoint",
+        "no time for one",
+        "checkpoints at any time",
+        "an own interval",
+        "time for an own interval",
+        "an unknown start",
+        "a head that preempts nobody",
+        "a head that is not launched",
+        "an unlaunchable job",
+    ],
+)
+def test_a_job_fills_a_gap_if_it_can_be_stopped_in_time_and_gets_something_done(
+    policy: Policy, parts: tuple[Any, ...], *, starts_now: bool
+) -> None:
+    plan = schedule(snapshot(*parts, policy=policy))
+    assert opportunistic(plan) == ["filler"] * starts_now
+    assert starts(plan) == opportunistic(plan)
+
+
+def test_a_job_that_delays_nobody_is_not_stopped_for_anybody() -> None:
+    plan = schedule(snapshot(LONG, head(), filler(limit_s=HOUR_S), policy=FILL))
+    assert starts(plan) == ["filler"]
+    assert not opportunistic(plan)
+
+
+def test_its_start_says_that_it_fills_a_gap() -> None:
+    (start,) = schedule(snapshot(LONG, head(), filler(), policy=FILL)).actions
+    expected = f"started on 1 {P5}; it fills a gap, so it is stopped when a job ahead of it can start"
+    assert start.reason.message == expected
+
+
+def test_one_may_fill_a_gap_in_a_warm_pool() -> None:
+    pool, matching = warm("w", ends_in_s=HOUR_S), filler(warm_key="k")
+    plan = schedule(snapshot(LONG, pool, head(), matching, policy=FILL))
+    assert (starts_warm(plan), opportunistic(plan)) == ([("filler", "w")], ["filler"])
+
+
+def test_none_fills_a_gap_while_a_warm_pool_of_another_team_has_to_go_first() -> None:
+    policy = replace(FILL, warm_across_teams=False, teams={"a": Team(), "b": Team()})
+    pool, matching = warm("w", team="b", ends_in_s=HOUR_S), filler(warm_key="k", team="a")
+    parts = (LONG, pool, job("head", 5, count=3, limit_s=HOUR_S, team="a"), matching)
+    assert not starts(schedule(snapshot(*parts, size=3, policy=policy)))
+
+
+def test_one_may_fill_a_gap_on_an_alternative() -> None:
+    other = "ml.p4d.24xlarge"
+    may_choose = replace(filler(), demand={other: 1}, alternatives=(Alternative(demand={P5: 1}, limit_ms=10**9),))
+    plan = schedule(snapshot(LONG, held("y", 9, pool=other), head(), may_choose, pools={P5: 2, other: 1}, policy=FILL))
+    assert opportunistic(plan) == ["filler"]
+
+
+@pytest.mark.parametrize(
+    ("guaranteed", "entered", "starts_now"),
+    [({}, 0, True), ({}, 2, False), ({P5: 2}, 2, True)],
+    ids=["by turn", "with a later turn", "for a guarantee"],
+)
+def test_among_teams_a_job_fills_a_gap_only_before_jobs_that_it_gives_way_to(
+    guaranteed: dict[str, int], entered: int, *, starts_now: bool
+) -> None:
+    """The head comes first, as the team of the other one holds more; but an attempt gives way by turns."""
+    teams = {"a": Team(guaranteed=guaranteed), "b": Team()}
+    long = changed(LONG, team="b", preemptible=False)
+    parts = (long, changed(head(team="a"), entry_time_ms=entered), filler(team="b"))
+    plan = schedule(snapshot(*parts, policy=replace(FILL, teams=teams)))
+    assert next(each.job for each in plan.waits) == "head"
+    assert opportunistic(plan) == ["filler"] * starts_now
+    assert starts(plan) == opportunistic(plan)
+
+
+FILLING = replace(changed(held("filler", 5, entered=1), checkpoints=True), opportunistic=True)
+"""The filler, once it runs."""
+
+
+@pytest.mark.parametrize(
+    ("left_s", "stopped", "delayed_ms"),
+    [(181, [], 1000), (180, [("filler", "head")], None), (60, [("filler", "head")], None)],
+)
+def test_a_gap_is_cleared_in_time_for_the_reserved_start(
+    left_s: int, stopped: list[tuple[str, str]], delayed_ms: int | None
+) -> None:
+    assert NOTICE_MS == STOP_MS + LATE_MS == 180_000
+    plan = schedule(snapshot(held("long", 5, ends_in_s=left_s), FILLING, head(), policy=FILL))
+    assert preemptions(plan) == stopped
+    assert [each.at_ms - NOW_MS for each in plan.delayed] == [delayed_ms] * (delayed_ms is not None)
+    assert code_of(plan, "head") == "WaitsForCapacity"
+
+
+def test_what_a_cleared_gap_frees_is_kept_for_the_first_job() -> None:
+    parts = (held("long", 5, ends_in_s=100), FILLING, head(), job("late", 5, entered=2, limit_s=1))
+    (action,) = schedule(snapshot(*parts, policy=FILL)).actions
+    assert (action.job, dict(getattr(action, "freed", {}))) == ("filler", {P5: 1})
+    assert "filled a gap" in action.reason.message
+
+
+def test_a_gap_is_cleared_no_sooner_than_its_attempts_may_be_stopped() -> None:
+    policy = replace(FILL, min_run_time_ms=1_100_000)
+    parts = (held("long", 5, ends_in_s=200), FILLING, head())
+    plan = schedule(snapshot(*parts, policy=policy))
+    assert not preemptions(plan)
+    # The stop after that takes two minutes, so the start that is told is later.
+    assert plan.waits[0].start_by_ms == 1_100_000 + STOP_MS
+    (later,) = plan.delayed
+    assert later.at_ms == 1_100_000
+
+
+def test_no_other_attempt_is_stopped_before_the_job_fits() -> None:
+    parts = (held("long", 5, ends_in_s=100), held("low", 1), head())
+    assert not preemptions(schedule(snapshot(*parts, policy=FILL)))
+
+
+@pytest.mark.parametrize(
+    ("waiting", "stopped"),
+    [
+        (job("first", 5, entered=0), True),
+        (job("behind", 5, entered=2), False),
+        (job("high", 6, entered=2), True),
+        (job("low", 4, entered=0), False),
+    ],
+    ids=["a turn before its own", "a turn behind it", "a higher priority", "a lower one"],
+)
+def test_an_attempt_in_a_gap_gives_way_to_every_job_that_ranks_before_its_own(
+    waiting: WaitingJob, *, stopped: bool
+) -> None:
+    plan = schedule(snapshot(held("x", 9), FILLING, waiting, policy=FILL))
+    assert preemptions(plan) == [("filler", waiting.name)] * stopped
+
+
+def test_also_if_it_started_before_the_policy_changed() -> None:
+    assert preemptions(schedule(snapshot(held("x", 9), FILLING, job("first", 5)))) == [("filler", "first")]
+
+
+@pytest.mark.parametrize(("entered", "stopped"), [(0, True), (NOW_MS, False)], ids=["it gained more", "it gained less"])
+def test_with_ageing_the_priority_that_both_have_gained_counts(entered: int, *, stopped: bool) -> None:
+    policy = replace(FILL, ageing=Ageing(interval_ms=100_000, cap=5))
+    filling = changed(FILLING, entry_time_ms=NOW_MS - 500_000)
+    plan = schedule(snapshot(held("x", 9), filling, job("first", 6, entered=entered), policy=policy))
+    assert preemptions(plan) == [("filler", "first")] * stopped
+
+
+def test_its_stop_waits_for_no_checkpoint() -> None:
+    policy = replace(FILL, checkpoints_every_ms=600_000, wait_for_checkpoint_ms=3_600_000)
+    plan = schedule(snapshot(held("x", 9), FILLING, job("first", 5, entered=0), policy=policy))
+    assert preemptions(plan) == [("filler", "first")]
+
+
+def test_the_reason_of_a_job_says_if_checkpoints_would_let_it_start() -> None:
+    plan = schedule(snapshot(LONG, head(), filler(checkpoints=False), policy=FILL))
+    hint = "with checkpoints (CheckpointConfig) it could start now, and be stopped in time for that job"
+    assert hint in reason_of(plan, "filler")
+    for policy, more in ((Policy(), {}), (FILL, {"preemptible": False})):
+        plan = schedule(snapshot(LONG, head(), filler(checkpoints=False, **more), policy=policy))
+        assert hint not in reason_of(plan, "filler")
