@@ -100,8 +100,8 @@ class Allocation:
     claimed_by: str = ""
     #: Whether SageMaker has not provided its instances for so long that it gives way to every job that can use them.
     lacks_instances: bool = False
-    #: Whether it was started on instances that are meant for jobs ahead of its own: it gives way to every job that
-    #: ranks before that.
+    #: Whether it was started on instances that are meant for jobs ahead of its own: it gives way to every job that can
+    #: start in its place without being stopped for those.
     opportunistic: bool = False
     #: Whether it is stopping, and its job waits again then. No decision depends on it.
     returns: bool = False

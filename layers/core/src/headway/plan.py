@@ -26,7 +26,7 @@ class Start:
     reason: Reason
     #: Whether it is unlaunchable, and tried on instances that no other job can use now: it gives way to the next one.
     on_leftovers: bool = False
-    #: Whether it starts on instances that are meant for jobs ahead of it: it gives way to every job that ranks before.
+    #: See :attr:`headway.model.Allocation.opportunistic`.
     opportunistic: bool = False
 
 

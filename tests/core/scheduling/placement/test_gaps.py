@@ -54,6 +54,8 @@ def opportunistic(plan: Plan) -> list[str]:
     [
         (FILL, (LONG, head(), filler()), True),
         (FILL, (LONG, head(), filler(limit_s=None)), True),
+        (FILL, (LONG, head(), filler(limit_s=HOUR_S + 121)), True),
+        (FILL, (LONG, head(), filler(limit_s=HOUR_S + 120)), False),
         (Policy(), (LONG, head(), filler()), False),
         (FILL, (LONG, head(), filler(checkpoints=False)), False),
         (FILL, (LONG, head(), filler(preemptible=False)), False),
@@ -76,6 +78,8 @@ def opportunistic(plan: Plan) -> list[str]:
     ids=[
         "a gap of an hour",
         "without a limit",
+        "a limit behind it",
+        "a limit that a stop would not come before",
         "not by default",
         "without checkpoints",
         "not preemptible",
@@ -134,21 +138,19 @@ def test_one_may_fill_a_gap_on_an_alternative() -> None:
 
 
 @pytest.mark.parametrize(
-    ("guaranteed", "entered", "starts_now"),
-    [({}, 0, True), ({}, 2, False), ({P5: 2}, 2, True)],
-    ids=["by turn", "with a later turn", "for a guarantee"],
+    ("guaranteed", "starts_now"),
+    [({}, True), ({P5: 2}, True), ({P5: 3}, False)],
+    ids=["of a team without a guarantee", "of one that borrows", "within a guarantee"],
 )
-def test_among_teams_a_job_fills_a_gap_only_before_jobs_that_it_gives_way_to(
-    guaranteed: dict[str, int], entered: int, *, starts_now: bool
+def test_a_job_fills_a_gap_only_if_its_team_could_not_reclaim_it(
+    guaranteed: dict[str, int], *, starts_now: bool
 ) -> None:
-    """The head comes first, as the team of the other one holds more; but an attempt gives way by turns."""
-    teams = {"a": Team(guaranteed=guaranteed), "b": Team()}
-    long = changed(LONG, team="b", preemptible=False)
-    parts = (long, changed(head(team="a"), entry_time_ms=entered), filler(team="b"))
-    plan = schedule(snapshot(*parts, policy=replace(FILL, teams=teams)))
-    assert next(each.job for each in plan.waits) == "head"
+    """The pool is smaller than the guarantees, so that a job within one waits at all."""
+    teams = {"a": Team(guaranteed={P5: 2}), "b": Team(guaranteed=guaranteed)}
+    other = held("other", 5, count=2, team="b", preemptible=False)
+    parts = (changed(LONG, preemptible=False), other, changed(head(team="a"), priority=6))
+    plan = schedule(snapshot(*parts, filler(team="b"), size=4, policy=replace(FILL, teams=teams)))
     assert opportunistic(plan) == ["filler"] * starts_now
-    assert starts(plan) == opportunistic(plan)
 
 
 FILLING = replace(changed(held("filler", 5, entered=1), checkpoints=True), opportunistic=True)
@@ -196,29 +198,60 @@ def test_no_other_attempt_is_stopped_before_the_job_fits() -> None:
     ("waiting", "stopped"),
     [
         (job("first", 5, entered=0), True),
-        (job("behind", 5, entered=2), False),
-        (job("high", 6, entered=2), True),
-        (job("low", 4, entered=0), False),
+        (job("behind", 5, entered=2), True),
+        (job("low", 4), True),
+        (job("large", 9, count=3), False),
+        (job("patient", 5, preempts=False), False),
+        (replace(filler(), name="other"), True),
     ],
-    ids=["a turn before its own", "a turn behind it", "a higher priority", "a lower one"],
+    ids=[
+        "a turn before its own",
+        "a turn behind it",
+        "a lower priority",
+        "too large",
+        "preempts nobody",
+        "one like it",
+    ],
 )
-def test_an_attempt_in_a_gap_gives_way_to_every_job_that_ranks_before_its_own(
+def test_an_attempt_in_a_gap_gives_way_to_every_job_that_fits_in_its_place(
     waiting: WaitingJob, *, stopped: bool
 ) -> None:
     plan = schedule(snapshot(held("x", 9), FILLING, waiting, policy=FILL))
     assert preemptions(plan) == [("filler", waiting.name)] * stopped
 
 
+@pytest.mark.parametrize(
+    ("limit_s", "stopped"), [(HOUR_S - 180, True), (HOUR_S - 179, False), (None, False)],
+    ids=["it has ended by then", "not for sure", "not at all"],
+)  # fmt: skip
+def test_behind_a_reserved_start_only_to_jobs_that_have_ended_by_then(limit_s: int | None, *, stopped: bool) -> None:
+    """The stop takes two minutes, and a decision may be a minute late."""
+    for others in ((), (job("longer", 5, entered=1, limit_s=2 * HOUR_S), job("endless", 5, entered=1))):
+        parts = (LONG, FILLING, head(), *others, job("behind", 5, entered=2, limit_s=limit_s))
+        plan = schedule(snapshot(*parts, policy=FILL))
+        assert preemptions(plan) == [("filler", "behind")] * stopped
+
+
+def test_a_job_that_writes_checkpoints_itself_does_not_take_the_place_of_another_one() -> None:
+    other = replace(changed(filler(), entry_time_ms=0), name="other")
+    assert not schedule(snapshot(LONG, FILLING, head(), other, policy=FILL)).actions
+
+
+def test_gaps_are_filled_only_by_decisions_that_have_nothing_else_to_do() -> None:
+    parts = (LONG, head(), filler(), job("short", 5, entered=9, limit_s=1))
+    plan = schedule(snapshot(*parts, policy=FILL))
+    assert (starts(plan), opportunistic(plan)) == (["short"], [])
+
+
 def test_also_if_it_started_before_the_policy_changed() -> None:
     assert preemptions(schedule(snapshot(held("x", 9), FILLING, job("first", 5)))) == [("filler", "first")]
 
 
-@pytest.mark.parametrize(("entered", "stopped"), [(0, True), (NOW_MS, False)], ids=["it gained more", "it gained less"])
-def test_with_ageing_the_priority_that_both_have_gained_counts(entered: int, *, stopped: bool) -> None:
+def test_ageing_does_not_protect_it() -> None:
     policy = replace(FILL, ageing=Ageing(interval_ms=100_000, cap=5))
     filling = changed(FILLING, entry_time_ms=NOW_MS - 500_000)
-    plan = schedule(snapshot(held("x", 9), filling, job("first", 6, entered=entered), policy=policy))
-    assert preemptions(plan) == [("filler", "first")] * stopped
+    plan = schedule(snapshot(held("x", 9), filling, job("first", 5, entered=NOW_MS), policy=policy))
+    assert preemptions(plan) == [("filler", "first")]
 
 
 def test_its_stop_waits_for_no_checkpoint() -> None:

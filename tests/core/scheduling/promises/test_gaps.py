@@ -116,7 +116,6 @@ class Played:
                 self.filled += 1
             if isinstance(action, Preempt) and held[action.attempt].opportunistic:
                 self.stopped += 1
-                assert _ranks_before(waiting[action.for_job], held[action.attempt], snapshot)
         first = plan.waits[0] if plan.waits else None
         if first is not None and first.start_by_ms is not None and self._is_first(waiting[first.job], snapshot):
             # What a preemption frees at that time is there when it has stopped.

@@ -419,8 +419,6 @@ def only_who_may_be_preempted_is(snapshot: Snapshot) -> None:
         assert not victim.stopping
         assert job.preempts, f"{job.name} preempts, although its last attempt got no instances"
         lower = protection(victim, snapshot) < clamped(job.terms.priority, job.terms.team, snapshot)
-        if victim.opportunistic and lower:
-            lower = _comes_before(job, victim, snapshot)
         if victim.terms.team == job.terms.team:
             assert lower, f"{victim.job} is not of lower priority"
             continue
@@ -443,14 +441,6 @@ def only_who_may_be_preempted_is(snapshot: Snapshot) -> None:
         stays = plus(stays, total(other.demand for other in gets if other.terms.team == victim.terms.team))
         kept = snapshot.policy.team(victim.terms.team).guaranteed
         assert all(stays.get(pool, 0) >= kept.get(pool, 0) for pool in victim.demand), f"{victim.job} was guaranteed"
-
-
-def _comes_before(job: WaitingJob, victim: Allocation, snapshot: Snapshot) -> bool:
-    """Whether a job ranks before that of an attempt, if this is stopped and waits again."""
-    again = WaitingJob(name=victim.job, demand=victim.demand, terms=victim.terms)
-    ranks = [plain_rank(each, snapshot) for each in (job, again)]
-    mine, its = [(priority, turn_ms, name) for priority, _, turn_ms, name in ranks]
-    return mine < its
 
 
 def _clears_a_gap(plan: Plan, job: str, snapshot: Snapshot) -> bool:

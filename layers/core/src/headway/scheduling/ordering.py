@@ -15,7 +15,7 @@ MAX_PRIORITY = 9999
 """The highest priority a job may have; the lowest is 0."""
 
 OPPORTUNISTIC_PRIORITY = -1
-"""The priority that protects an opportunistic attempt: none, so that only the rank of its job does."""
+"""The priority of an opportunistic attempt: every job outranks it."""
 
 UNUSED_PRIORITY = -2
 """The priority of instances that nobody uses, of a warm pool or of an attempt without them: every job outranks it."""

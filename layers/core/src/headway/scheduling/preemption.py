@@ -100,7 +100,8 @@ def not_outranked(
     only if that team keeps its guarantee; then for a job of strictly higher priority, or for any job that
     reclaims the guarantee of its own team. Priority gained by aging protects a job, but never preempts; and an
     attempt is not stopped for a job that its own job would rank before once it waits again. So two jobs never stop each
-    other back and forth: each stop either raises the running priorities, or the used part of guarantees.
+    other back and forth: each stop either raises the running priorities, or the used part of guarantees. An
+    opportunistic attempt is protected by no priority, as the job that it is stopped for is never opportunistic.
 
     Args:
         job: the waiting job.
@@ -115,10 +116,8 @@ def not_outranked(
     why: Protected | None = None
     if running_priority(allocation, policy) >= capped_priority(job.terms.priority, job.terms.team, policy):
         why = Protected.NOT_LOWER
-    elif (allocation.opportunistic or policy.ageing is not None) and _would_requeue_ahead(
-        allocation, job, now_ms, policy
-    ):
-        why = Protected.WOULD_RANK_BEFORE
+    elif policy.ageing is not None and not allocation.opportunistic:
+        why = Protected.WOULD_RANK_BEFORE if _would_requeue_ahead(allocation, job, now_ms, policy) else None
     if allocation.terms.team == job.terms.team:
         return why
     if why is not None and not reclaims:
@@ -131,13 +130,10 @@ def not_outranked(
 def _would_requeue_ahead(allocation: Allocation, job: WaitingJob, now_ms: int, policy: Policy) -> bool:
     """Whether the job of an attempt would rank before this one once it waits again, by its age.
 
-    Where teams take turns, a job that something has been freed for comes first among its equals. So there only an
-    opportunistic attempt, which its priority does not protect, is compared by its turn.
+    Where teams take turns, a job that something has been freed for comes first among its equals.
     """
     returning, waiting = returning_rank(allocation, now_ms, policy), waiting_rank(job, now_ms, policy)
-    if policy.teams and not allocation.opportunistic:
-        return returning[0] < waiting[0]
-    return returning < waiting
+    return returning[0] < waiting[0] if policy.teams else returning < waiting
 
 
 def yields_to_equal(allocation: Allocation, job: WaitingJob, at_ms: int, policy: Policy) -> bool:

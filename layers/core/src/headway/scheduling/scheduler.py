@@ -23,14 +23,20 @@ def schedule(snapshot: Snapshot, *, explain: bool = True) -> Plan:
     From then on a job starts or preempts only if it delays none of these starts. A job that demands more than a pool's
     size, or demands a paused pool, waits without blocking other jobs. A job that would still run when a pool becomes
     smaller, on more than the pool has then, is blocked too. A job that SageMaker may launch in a warm pool starts in
-    it; a warm pool is also an attempt that every job outranks.
+    it; a warm pool is also an attempt that every job outranks. If the policy lets jobs fill gaps, and there is nothing
+    else to do, jobs start that will be stopped in time for reserved starts.
 
     Args:
         snapshot: the state to decide on.
         explain: whether to give the reasons of the jobs that wait. Without them the plan has the same actions, and
             the decision is much faster on a long queue.
     """
-    return decide(PassState(on_what_is_promised(snapshot), explain=explain))
+    bound = on_what_is_promised(snapshot)
+    state = PassState(bound, explain=explain)
+    plan = decide(state)
+    if plan.actions or not state.has_gaps:
+        return plan
+    return decide(PassState(bound, explain=explain, fills_gaps=True))
 
 
 def decide(state: PassState) -> Plan:
@@ -59,6 +65,7 @@ def decide(state: PassState) -> Plan:
                 commit.grant(found, state)
             elif found is not None:
                 # 5. It waits, and a start may be reserved for it.
+                state.note_gap(found)
                 commit.keep_waiting(found, state)
             if window.owed:
                 window.pass_by(job)

@@ -110,7 +110,7 @@ class ReservedStarts:
         return positive(found)
 
     def account_for(
-        self, takes: Demand, charged: Demand, until_ms: int | None, *, starts: bool, gives_way: bool = False
+        self, takes: Demand, charged: Demand, until_ms: int | None, proven_ms: int | None, *, gives_way: bool = False
     ) -> None:
         """Account for instances that are granted without delaying a reserved start.
 
@@ -118,13 +118,12 @@ class ReservedStarts:
             takes: the instances among those that reserved starts may rely on.
             charged: all instances that it will hold.
             until_ms: its latest end if it starts now, ms; None without a limit.
-            starts: whether it starts now. If not, its limit proves nothing about when it has ended.
+            proven_ms: when it has surely ended, ms; None if that is not known, as it does not start now.
             gives_way: whether it is stopped for the starts that it would delay.
         """
-        held_until_ms = until_ms if starts else None
         for head in self._starts:
-            if not (gives_way and head.is_delayed_by(takes, self._now_ms, held_until_ms)):
-                head.share(takes, self._now_ms, held_until_ms)
+            if not (gives_way and head.is_delayed_by(takes, self._now_ms, proven_ms)):
+                head.share(takes, self._now_ms, proven_ms)
         if until_ms is not None:
             self._placed.append((until_ms, charged, 1))
 

@@ -152,12 +152,9 @@ def _start(placement: StartNow, state: PassState, *, on_leftovers: bool) -> None
     warm = placement.warm
     if warm is not None:
         capacity.claim(warm)
+    charged = capacity.charged(job)
     ground.reserved_starts.account_for(
-        placement.counted,
-        capacity.charged(job),
-        want.until_ms,
-        starts=True,
-        gives_way=placement.opportunistic,
+        placement.counted, charged, want.until_ms, want.until_ms, gives_way=placement.opportunistic
     )
     reason = reasons.started(job.demand, warm=warm.job if warm is not None else "", in_gap=placement.opportunistic)
     more: dict[str, Any] = {
@@ -177,7 +174,7 @@ def _await_warm_pools(placement: AfterWarmPools, state: PassState) -> None:
     job, capacity = want.job, ground.capacity
     until_ms = ground.until_after_stops_ms(job, ground.now_ms)
     ground.size_changes.charge(job, want.beyond, until_ms, (), capacity.promised_to(job), want.until_ms)
-    ground.reserved_starts.account_for(placement.counted, capacity.charged(job), None, starts=False)
+    ground.reserved_starts.account_for(placement.counted, capacity.charged(job), None, None)
     capacity.commit(job, overlap(want.takes, capacity.spare), {}, {})
     if placement.warm is not None:
         capacity.allocations.stop(placement.warm)
@@ -193,7 +190,7 @@ def _await_stops(placement: AfterStops, state: PassState) -> None:
     job, capacity, victims = want.job, ground.capacity, sources.victims
     until_ms = ground.until_after_stops_ms(job, placement.stop_ms)
     ground.size_changes.charge(job, want.beyond, until_ms, victims, capacity.promised_to(job), want.until_ms)
-    ground.reserved_starts.account_for(placement.counted, capacity.charged(job), want.until_ms, starts=False)
+    ground.reserved_starts.account_for(placement.counted, capacity.charged(job), want.until_ms, placement.proven_ms)
     # From here on no job of lower rank can take the job's instances in this pass. What the victims free stays
     # reserved for it in later passes.
     capacity.commit(job, sources.from_spare, sources.overcommitted, sources.from_unclaimed)

@@ -1,12 +1,12 @@
 """Which jobs may start in a gap before reserved starts that they would still run into (decision 119).
 
-Such a job is stopped in time for the first of these, and loses what it did since its last checkpoint.
+Such a job is stopped in time for the first of these, or for any other job that can use the gap, and loses what it did
+since its last checkpoint. So gaps are filled only by decisions that have nothing else to do.
 """
 
 from __future__ import annotations
 
 from headway.model import LATE_MS, STOP_MS, Allocation, Demand, WaitingJob
-from headway.policy import Fill
 from headway.scheduling.lost_work.checkpoints import WRITTEN_MS, interval_ms
 from headway.scheduling.placement.ground import Ground
 from headway.scheduling.preemption import outranks, protected_until_ms
@@ -30,7 +30,7 @@ def may_fill(job: WaitingJob, counted: Demand, ground: Ground) -> bool:
         ground: what it is placed on.
     """
     policy, now_ms = ground.policy, ground.now_ms
-    if policy.fill is Fill.PROVEN or not job.terms.checkpoints or job.failed is not None:
+    if not ground.fills_gaps or not job.terms.checkpoints or job.failed is not None:
         return False
     attempt = Allocation(
         job=job.name, attempt="", demand=job.demand, terms=job.terms, since_ms=now_ms, opportunistic=True
@@ -40,7 +40,7 @@ def may_fill(job: WaitingJob, counted: Demand, ground: Ground) -> bool:
         return False
     every_ms = interval_ms(attempt, policy) or policy.checkpoint_interval_ms
     stopped_from_ms = max(protected_ms, now_ms + STARTING_MS + every_ms + WRITTEN_MS)
-    use = ground.capacity.use
+    until_ms, use = ground.until_ms(job), ground.capacity.use
     if policy.teams:
         use = use.copy()
         use.add(job.terms.team, job.demand)
@@ -48,6 +48,8 @@ def may_fill(job: WaitingJob, counted: Demand, ground: Ground) -> bool:
         head.stops_others
         and head.start_ms is not None
         and stopped_from_ms <= head.start_ms - NOTICE_MS
+        # In its last two minutes a stop would free nothing sooner.
+        and (until_ms is None or until_ms > head.start_ms + STOP_MS)
         and outranks(head.job, attempt, use, now_ms, policy, reclaims=ground.preemption.reclaims(head.job))
-        for head in ground.reserved_starts.all_delayed_by(counted, ground.until_ms(job))
+        for head in ground.reserved_starts.all_delayed_by(counted, until_ms)
     )

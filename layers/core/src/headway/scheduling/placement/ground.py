@@ -40,8 +40,10 @@ class Ground:
     Trying a placement reads it. Only :mod:`headway.scheduling.placement.commit` changes that of the decision.
     """
 
-    def __init__(self, snapshot: Snapshot) -> None:
+    def __init__(self, snapshot: Snapshot, *, fills_gaps: bool = False) -> None:
         self.snapshot = snapshot
+        #: Whether jobs may start in gaps before reserved starts (:mod:`headway.scheduling.placement.gaps`).
+        self.fills_gaps = fills_gaps
         self.policy = policy = snapshot.policy
         self.now_ms = snapshot.now_ms
         self.spent = spent(policy.budgets, snapshot.budget_use, snapshot.now_ms)

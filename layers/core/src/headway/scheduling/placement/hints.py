@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 from headway.model import WaitingJob
-from headway.policy import Fill
 from headway.scheduling.placement.ground import Ground
 from headway.scheduling.placement.kinds import Kind, kind_of
 from headway.scheduling.placement.obstacles import Obstacle, OutlastsSize, WouldDelay
@@ -58,7 +57,7 @@ class Hints:
             obstacle: what keeps the job from its instances.
         """
         job = obstacle.job
-        if self._ground.policy.fill is Fill.PROVEN or not isinstance(obstacle, WouldDelay) or job.terms.checkpoints:
+        if not self._ground.fills_gaps or not isinstance(obstacle, WouldDelay) or job.terms.checkpoints:
             return False
         key = (kind_of(job), job.terms.warm_key, job.terms.limit_ms)
         if key not in self._known_to_fill:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from headway.model import Demand, WaitingJob
 from headway.scheduling.backfill.claims import ReservedStart
+from headway.scheduling.equals.limits import compared_limit_ms
 from headway.scheduling.equals.victims import least_measure
 from headway.scheduling.placement.gaps import may_fill
 from headway.scheduling.placement.ground import Ground, combination
@@ -15,9 +16,9 @@ from headway.scheduling.placement.obstacles import AtTeamLimit, Behind, Lacking,
 from headway.scheduling.placement.placements import Placement
 from headway.vectors import plus, shortfall
 
-_Stuck = tuple[int, int, ReservedStart | None]
-"""The measure and the turn from which on jobs of a kind are stuck, if they may preempt equals; and the reserved start
-that their victims would delay, if that is why."""
+_Stuck = tuple[int, int, ReservedStart | None, int]
+"""The measure and the turn from which on jobs of a kind are stuck, if they may preempt equals; the reserved start that
+their victims would delay, if that is why; and the limit from which on they would, ms, 0 for any."""
 
 
 class Memo:
@@ -44,7 +45,7 @@ class Memo:
         if isinstance(tried, Lacking):
             self._note_stuck(tried.job)
         elif isinstance(tried, WouldDelay):
-            self._note_stuck(tried.job, tried.head if tried.is_after_stops else None)
+            self._note_stuck(tried.job, tried.head if tried.is_after_stops else None, by_limit=tried.is_for_limit)
 
     def forget(self) -> None:
         """Something is released or stopped: preemption may help again."""
@@ -64,7 +65,7 @@ class Memo:
         if stuck is None or not self._applies(stuck, job):
             if self._preemption.is_possible_for(job):
                 return None
-            stuck = self._stuck[kind] = (least_measure(job, self._policy), job.terms.turn_ms, None)
+            stuck = self._stuck[kind] = (least_measure(job, self._policy), job.terms.turn_ms, None, 0)
         if stuck[2] is not None and self._size_changes:
             # It may outlast a change of size where a job alike did not, as that has a shorter limit.
             return None
@@ -105,11 +106,14 @@ class Memo:
             return None
         return WouldDelay(job=job, need=takes, head=delayed)
 
-    def _note_stuck(self, job: WaitingJob, head: ReservedStart | None = None) -> None:
-        self._stuck[kind_of(job)] = (least_measure(job, self._policy), job.terms.turn_ms, head)
+    def _note_stuck(self, job: WaitingJob, head: ReservedStart | None = None, *, by_limit: bool = False) -> None:
+        limit_ms = compared_limit_ms(job.terms.limit_ms) if by_limit else 0
+        self._stuck[kind_of(job)] = (least_measure(job, self._policy), job.terms.turn_ms, head, limit_ms)
 
     def _applies(self, stuck: _Stuck, job: WaitingJob) -> bool:
-        least, turn_ms, _ = stuck
+        least, turn_ms, _, limit_ms = stuck
+        if compared_limit_ms(job.terms.limit_ms) < limit_ms:
+            return False
         if job.terms.standing.left_ms is None and job.terms.standing.attained_ms is None:
             return True
         # An equal that gives way to this job would have to one that is smaller, and whose turn comes earlier.
@@ -118,5 +122,5 @@ class Memo:
 
 def _with_victims(job: WaitingJob, takes: Demand, stuck: _Stuck) -> WouldDelay | None:
     """The answer for a job whose victims would delay a reserved start."""
-    _, _, head = stuck
+    _, _, head, _ = stuck
     return None if head is None else WouldDelay(job=job, need=takes, head=head, is_after_stops=True)

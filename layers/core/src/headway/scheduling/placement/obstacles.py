@@ -137,6 +137,8 @@ class WouldDelay(BlockedBase):
     head: ReservedStart
     #: Whether it would start only when attempts have stopped, so that its own start is not known.
     is_after_stops: bool = False
+    #: Whether it would not delay it with a shorter limit, as the attempts are opportunistic.
+    is_for_limit: bool = False
 
 
 @dataclass(kw_only=True, slots=True)

@@ -76,6 +76,12 @@ class Sources:
     counted: Demand
 
     @property
+    def are_opportunistic(self) -> bool:
+        """Whether all that has to be stopped is opportunistic, and nothing is stopping already."""
+        is_stopping = bool(self.from_unclaimed) or bool(self.overcommitted)
+        return bool(self.victims) and not is_stopping and all(each.opportunistic for each in self.victims)
+
+    @property
     def suffice(self) -> bool:
         """Whether the job gets all that it needs from them."""
         return not self.lacking or bool(self.victims)
@@ -93,6 +99,8 @@ class AfterStops(PlacementBase):
     sources: Sources
     #: When its victims are stopped, ms: now, or after the next checkpoint of one of them.
     stop_ms: int
+    #: When the job has surely ended, ms; None if that is not known.
+    proven_ms: int | None
     #: Whether it reclaims what its team is guaranteed.
     reclaims: bool
 

@@ -9,7 +9,7 @@ from headway.scheduling.backfill.size_changes import SizeClaim
 from headway.scheduling.comparisons import MAX_COMPARISONS_BESIDE
 from headway.scheduling.fair_share import is_limit
 from headway.scheduling.placement import take_overs
-from headway.scheduling.placement.gaps import may_fill
+from headway.scheduling.placement.gaps import NOTICE_MS, may_fill
 from headway.scheduling.placement.ground import NOTHING, Ground, TakeOver, combination
 from headway.scheduling.placement.obstacles import AtTeamLimit, BacksOff, Blocked, Lacking, OutlastsSize, WouldDelay
 from headway.scheduling.placement.placements import AfterStops, AfterWarmPools, Placement, Sources, StartNow, Want
@@ -141,10 +141,10 @@ def _await(want: Want, need: Demand, ground: Ground, taken: TakeOver) -> AfterSt
     sources = _sources(job, need, need, ground)
     if not sources.suffice:
         return _lacking(job, need, sources.lacking, ground)
-    # When the job will start is not known, so its limit does not prove when it ends.
-    delayed = ground.reserved_starts.delayed_by(sources.counted, None)
+    proven_ms = _proven_ms(job, sources, ground)
+    delayed = ground.reserved_starts.delayed_by(sources.counted, proven_ms)
     if delayed is not None and (beside := _sources_beside(job, need, sources, ground)) is not None:
-        sources, delayed = beside, None
+        sources, delayed, proven_ms = beside, None, None
     exceeded, stop_ms = want.exceeded, ground.now_ms
     if sources.victims:
         stop_ms = ground.preemption.stop_ms(job, sources.victims)
@@ -155,15 +155,28 @@ def _await(want: Want, need: Demand, ground: Ground, taken: TakeOver) -> AfterSt
         # A job that fits, and has ended before that start, delays another one.
         fits = not sources.is_after_stops
         head = (ground.reserved_starts.delayed_by(sources.counted, want.until_ms) if fits else None) or delayed
-        return WouldDelay(job=job, need=need, head=head, is_after_stops=not fits)
+        return WouldDelay(
+            job=job, need=need, head=head, is_after_stops=not fits, is_for_limit=sources.are_opportunistic
+        )
     return AfterStops(
         want=want,
         counted=sources.counted,
         taken_over=taken,
         sources=sources,
         stop_ms=stop_ms,
+        proven_ms=proven_ms,
         reclaims=ground.preemption.reclaims(job),
     )
+
+
+def _proven_ms(job: WaitingJob, sources: Sources, ground: Ground) -> int | None:
+    """When a job that waits for stops has surely ended, ms.
+
+    When it will start is not known, so its limit does not prove it. But opportunistic attempts are stopped at once, and
+    it has their instances in the time in which those would be stopped for a reserved start.
+    """
+    until_ms = ground.until_ms(job)
+    return until_ms + NOTICE_MS if until_ms is not None and sources.are_opportunistic else None
 
 
 def _lacking(job: WaitingJob, need: Demand, lacking: Demand, ground: Ground) -> Lacking:

@@ -13,9 +13,6 @@ from headway.scheduling.ordering import capped_priority, running_priority
 
 _LAST_TURN_MS = 1 << 62
 
-_ANYBODY = "*"
-"""In place of a team: no team has this name. Opportunistic attempts give way to jobs of all teams."""
-
 
 class Attainable:
     """Most instances of a pool that waiting jobs could get: all but those of attempts that they cannot preempt."""
@@ -34,17 +31,13 @@ class Attainable:
         for each in snapshot.allocations:
             if not each.stopping and pool in each.demand:
                 protection = running_priority(each, policy)
-                if each.opportunistic and policy.ageing is None:
-                    # It gives way to jobs of its priority by their turns. With ageing these may have gained some.
-                    protection = capped_priority(each.terms.priority, each.terms.team, policy)
-                    equals[protection, _ANYBODY].append((current_turn_ms(each, now_ms), each.demand[pool]))
                 self._held[protection] += each.demand[pool]
                 if may_give_way(each, now_ms, policy):
                     peers = (protection, self._peers(each.terms.team))
                     self._largest[peers] = max(self._largest[peers], measure(each, now_ms, policy))
                     equals[peers].append((current_turn_ms(each, now_ms), each.demand[pool]))
-        #: Of the attempts that may give way to jobs of their priority, by that, and by whom they give way to: their
-        #: turns, the last one first and negated, and what those up to each hold together.
+        #: Of the attempts that may give way to equals, by priority, and by team where there are teams: their turns, the
+        #: last one first and negated, and what those up to each hold together.
         self._equals = {
             peers: ([-turn_ms for turn_ms, _ in last_first], [*accumulate(count for _, count in last_first)])
             for peers, them in equals.items()
@@ -63,13 +56,9 @@ class Attainable:
         if not self._equals or not self._policy.preemption:
             return known
         mine = capped_priority(priority, team, self._policy)
-        return known + sum(self._later((mine, peers), turn_ms) for peers in (self._peers(team), _ANYBODY))
-
-    def _later(self, peers: tuple[int, str], turn_ms: int) -> int:
-        """What the attempts hold that may give way to such jobs with this turn."""
-        turns, held = self._equals.get(peers, ((), ()))
+        turns, held = self._equals.get((mine, self._peers(team)), ((), ()))
         later = bisect_left(turns, -turn_ms)
-        return held[later - 1] if later else 0
+        return known + (held[later - 1] if later else 0)
 
     def may_fill(self, job: WaitingJob) -> bool:
         """Whether a job could get some of these instances. If not, it leaves them to jobs behind it.
@@ -80,8 +69,6 @@ class Attainable:
         if not self._equals or self.of(job.terms.priority, job.terms.team, _LAST_TURN_MS) > 0:
             return True
         mine = capped_priority(job.terms.priority, job.terms.team, self._policy)
-        if self._later((mine, _ANYBODY), job.terms.turn_ms):
-            return True
         largest = self._largest[mine, self._peers(job.terms.team)]
         return takes_part(job, self._policy) and least_measure(job, self._policy) <= largest
 
