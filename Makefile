@@ -183,6 +183,10 @@ predictions: .venv/.made ## predict the run times of real traces by their past; 
 lost-work: .venv/.made ## compare the work that preemptions lose on real traces; TRACES=folder of the traces
 	$(VENV)/python -m headway_sandbox.simulator.lost_work --traces "$(TRACES)"
 
+.PHONY: gaps
+gaps: .venv/.made ## compare real traces with gaps before reserved starts filled and not; TRACES=folder of the traces, ONLY=muri-trace1
+	$(VENV)/python -m headway_sandbox.simulator.gaps --traces "$(TRACES)" $(if $(ONLY),--only $(ONLY))
+
 .PHONY: soak
 soak: .venv/.made ## simulate SEEDS random runs of a queue with faults everywhere, in the ORDER among equals, with PREDICTIONS=1 by these
 	$(VENV)/python -m headway_verification.soak --seeds $(or $(SEEDS),200) $(if $(ORDER),--order $(ORDER)) $(if $(PREDICTIONS),--predictions)

@@ -8,11 +8,11 @@ import pytest
 
 from headway.model import STOP_MS, Allocation, Snapshot, WaitingJob
 from headway.plan import ReleaseWarm
-from headway.policy import Ageing, Order, Policy, Team
+from headway.policy import Order, Policy, Team
 from headway.protected import Protected
 from headway.scheduling.fair_share import with_team_limits
 from headway.scheduling.placement.ground import Ground
-from headway.scheduling.preemption import Preemption, outranks, protected_until_ms, protection
+from headway.scheduling.preemption import Preemption
 from headway.scheduling.scheduler import schedule
 from tests.core.builders import (
     G5,
@@ -30,15 +30,6 @@ from tests.core.builders import (
 )
 
 
-@pytest.mark.parametrize(
-    ("minimum_ms", "since_ms", "until_ms"), [(0, NOW_MS + 5, 0), (7, NOW_MS, NOW_MS + 7), (1, 0, 1)]
-)
-def test_an_attempt_is_protected_for_the_minimum_run_time_and_never_without_one(
-    minimum_ms: int, since_ms: int, until_ms: int
-) -> None:
-    assert protected_until_ms(held("x", since=since_ms), Policy(min_run_time_ms=minimum_ms)) == until_ms
-
-
 def test_an_attempt_whose_clock_is_ahead_is_preempted_where_there_is_no_minimum_run_time() -> None:
     plan = schedule(snapshot(held("x", since=NOW_MS + 1), job("urgent", 9), size=1))
     assert preemptions(plan) == [("x", "urgent")]
@@ -50,37 +41,6 @@ def test_an_attempt_whose_clock_is_ahead_is_preempted_where_there_is_no_minimum_
 def test_an_attempt_ends_as_soon_as_a_stop_would_end_it_up_to_its_limit(left_ms: int, *, soon: bool) -> None:
     attempt = allocation(job="x", attempt="x", demand={P5: 1}, priority=0, since_ms=NOW_MS, limit_ms=60_000)
     assert attempt.ends_as_soon(NOW_MS + 60_000 - left_ms) is soon
-
-
-NO_TEAMS = Policy(ageing=Ageing(interval_ms=1000, cap=9))
-TEAMS = Policy(ageing=Ageing(interval_ms=1000, cap=9), teams={"a": Team()})
-
-
-@pytest.mark.parametrize(
-    ("policy", "ran_ms", "preempts"),
-    [
-        # Their priorities are equal again, and the attempt's job entered first.
-        (NO_TEAMS, 1000, False),
-        (TEAMS, 1000, True),
-        (NO_TEAMS, 2000, False),
-        (TEAMS, 2000, False),
-        (NO_TEAMS, 999, True),
-        (TEAMS, 999, True),
-    ],
-)
-def test_an_attempt_may_be_preempted_unless_its_job_would_rank_first_again(
-    policy: Policy, ran_ms: int, *, preempts: bool
-) -> None:
-    attempt = held("x", 1, since=NOW_MS - ran_ms, entered=NOW_MS - ran_ms)
-    waiting = job("w", 2, entered=NOW_MS)
-    assert outranks(waiting, attempt, {}, NOW_MS, policy, reclaims=False) is preempts
-
-
-@pytest.mark.parametrize("priority", [5, 4])
-def test_priority_gained_by_ageing_preempts_no_job(priority: int) -> None:
-    attempt = held("x", 5, since=NOW_MS, entered=NOW_MS)
-    waiting = job("w", priority, entered=NOW_MS - 9000)
-    assert not outranks(waiting, attempt, {}, NOW_MS, NO_TEAMS, reclaims=True)
 
 
 def test_an_attempt_under_its_teams_guarantee_hides_no_other_victim() -> None:
@@ -160,11 +120,6 @@ def test_such_a_job_does_not_keep_jobs_behind_it_from_preempting(heads: int, *, 
     waiting = (OTHER, job("preempts", 9, entered=1))
     plan = schedule(snapshot(*running, *waiting, policy=Policy(reserved_heads=heads)), explain=explain)
     assert preemptions(plan) == [("y", "preempts")]
-
-
-def test_what_is_unused_is_protected_by_nothing() -> None:
-    lacking = changed(held("x", since=NOW_MS), preemptible=False, lacks_instances=True)
-    assert protection(lacking, Policy(preemption=False, min_run_time_ms=7)) == (0, None)
 
 
 @pytest.mark.parametrize(

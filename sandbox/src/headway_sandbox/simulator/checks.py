@@ -21,7 +21,6 @@ from __future__ import annotations
 
 import argparse
 import csv
-import gzip
 import json
 import subprocess
 import sys
@@ -35,10 +34,11 @@ from headway_client.text import to_json
 from headway_sandbox.simulator.errors import InvalidInput
 from headway_sandbox.simulator.limits import EQUAL, GUESSED, KINDS, ROUNDED
 from headway_sandbox.simulator.metrics import Result
+from headway_sandbox.simulator.oracle import oracle_jct_s
 from headway_sandbox.simulator.plot import draw
 from headway_sandbox.simulator.report import notes, table
 from headway_sandbox.simulator.run import scenarios, simulate_all
-from headway_sandbox.simulator.trace import GPUS_PER_NODE, Trace, read_trace
+from headway_sandbox.simulator.trace import GPUS_PER_NODE, Trace, read_trace, write_trace
 
 POOL = "gpu"
 ITP_GPUS = 1280
@@ -167,7 +167,7 @@ def _check_equals(traces: Path, name: str, out: Path, rows: int | None) -> list[
     ]
     results = simulate_all(planned, processes=PROCESSES, report=_report)
     _write_results(out, f"{name}-equals", trace, results)
-    oracle_s = _oracle_s(traces, trace)
+    oracle_s = oracle_jct_s(traces, trace)
     published_s = _published_s(traces, name, "Tiresias-L")
     return [
         *(
@@ -204,19 +204,6 @@ def _nears(ours: Result, oracle_s: float) -> Verdict:
         f"({off:+.1%}); p99 wait {ours.wait.p99_s:.0f} s, {ours.preemptions} preemptions"
     )
     return off <= OFF_ORACLE[ours.trace][str(ours.limit_factor)] and not ours.unfinished, sentence
-
-
-def _oracle_s(traces: Path, trace: Trace) -> float:
-    """Return the average JCT of the reference with preemption by what is left of run times times instances."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "trace.csv.gz")
-        _write(trace, path, times=1)
-        script, capacity = traces / "sim" / "orders.py", sum(trace.pools.values())
-        command = [sys.executable, str(script), str(path), "--cap", str(capacity), "--only", "srsf oracle"]
-        done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
-    if done.returncode:
-        raise InvalidInput(f"the reference for orders failed with exit code {done.returncode}")
-    return float(json.loads(done.stdout)["avg_jct"])
 
 
 def _orders(ours: Result, undisturbed: Result) -> list[Verdict]:
@@ -273,8 +260,8 @@ def _reference(traces: Path, trace: Trace) -> tuple[dict[str, Any], dict[str, An
     script = traces / "sim" / "ref_sim.py"
     with tempfile.TemporaryDirectory() as folder:
         single, whole = Path(folder, "single.csv.gz"), Path(folder, "whole.csv.gz")
-        _write(trace, single, times=GPUS_PER_NODE)
-        _write(trace, whole, times=1)
+        write_trace(trace, single, times=GPUS_PER_NODE)
+        write_trace(trace, whole, times=1)
         running = [
             (policies, _start(script, path, nodes, policies))
             for path, nodes, policies in (
@@ -296,15 +283,6 @@ def _figures(process: subprocess.Popen[str]) -> dict[str, Any]:
     if process.returncode:
         raise InvalidInput(f"the reference simulator failed with exit code {process.returncode}")
     return {figures["policy"]: figures for figures in map(json.loads, output.splitlines())}
-
-
-def _write(trace: Trace, path: Path, *, times: int) -> None:
-    with gzip.open(path, "wt", encoding="utf-8", newline="") as lines:
-        writer = csv.writer(lines)
-        writer.writerow(["submit_s", "duration_s", "gpus", "nodes", "user", "vc", "status", "priority"])
-        for job in trace.jobs:
-            row = [job.submit_ms // 1000, job.run_ms // 1000, job.count * times]
-            writer.writerow([*row, "", "", job.team, "", job.priority])
 
 
 def _write_results(out: Path, name: str, trace: Trace, results: Sequence[Result]) -> None:

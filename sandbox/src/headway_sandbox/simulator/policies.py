@@ -191,9 +191,15 @@ POLICIES = {
 
 _FILLING = ("headway", "order-short", "order-shortest-remaining", "order-shared")
 
+
+def filling(name: str) -> str:
+    """Return the name of a policy where gaps before reserved starts are filled."""
+    return f"{name}-filling"
+
+
 POLICIES |= {
-    f"{name}-filling": replace(
-        POLICIES[name], name=f"{name}-filling", policy=replace(POLICIES[name].policy, fill=Fill.CHECKPOINTING)
+    filling(name): replace(
+        POLICIES[name], name=filling(name), policy=replace(POLICIES[name].policy, fill=Fill.CHECKPOINTING)
     )
     for name in _FILLING
 }

@@ -114,6 +114,22 @@ def parse_capacity(text: str) -> dict[str, int]:
     return pools
 
 
+def write_trace(trace: Trace, path: Path, *, times: int = 1) -> None:
+    """Write a trace as a compressed file that the traces' references read.
+
+    Args:
+        trace: the trace.
+        path: the file.
+        times: what the GPUs of each job are multiplied by.
+    """
+    with gzip.open(path, "wt", encoding="utf-8", newline="") as lines:
+        writer = csv.writer(lines)
+        writer.writerow(["submit_s", "duration_s", "gpus", "nodes", "user", "vc", "status", "priority"])
+        for job in trace.jobs:
+            row = [job.submit_ms // 1000, job.run_ms // 1000, job.count * times]
+            writer.writerow([*row, "", "", job.team, "", job.priority])
+
+
 @contextmanager
 def _opened(path: Path) -> Iterator[TextIO]:
     try:

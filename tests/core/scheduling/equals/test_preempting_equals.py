@@ -14,8 +14,8 @@ from headway.policy import Ageing, Order, Policy, Team
 from headway.reasons import ReasonCode
 from headway.scheduling.equals.victims import TIMES_LESS, may_give_way
 from headway.scheduling.invariants import check_plan
-from headway.scheduling.preemption import protected_until_ms, yields_to_equal
 from headway.scheduling.scheduler import schedule
+from headway.scheduling.victims.protection import protected_until_ms, yields_to_equal
 from tests.core.builders import NOW_MS, P5, changed, held, job, preemptions, reserved, snapshot
 
 BY_REMAINING = Policy(order=Order.SHORTEST_REMAINING)

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from headway.model import LATE_MS, STOP_MS, Alternative, WaitingJob
+from headway.model import LATE_MS, STOP_MS, Allocation, Alternative, WaitingJob
 from headway.plan import Plan, Start
-from headway.policy import Ageing, Fill, Policy, Team
+from headway.policy import Fill, Policy, Team
 from headway.scheduling.placement.gaps import NOTICE_MS
 from headway.scheduling.scheduler import schedule
 from tests.core.builders import (
@@ -73,7 +73,6 @@ def opportunistic(plan: Plan) -> list[str]:
         # It would be stopped for nobody.
         (FILL, (LONG, head(preempts=False), filler()), False),
         (FILL, (LONG, changed(refused("head", count=2, ago_ms=10**8), limit_ms=HOUR_S * 1000), filler()), False),
-        (FILL, (LONG, head(), replace(filler(), failed=refused("u").failed)), False),
     ],
     ids=[
         "a gap of an hour",
@@ -94,7 +93,6 @@ def opportunistic(plan: Plan) -> list[str]:
         "an unknown start",
         "a head that preempts nobody",
         "a head that is not launched",
-        "an unlaunchable job",
     ],
 )
 def test_a_job_fills_a_gap_if_it_can_be_stopped_in_time_and_gets_something_done(
@@ -105,6 +103,11 @@ def test_a_job_fills_a_gap_if_it_can_be_stopped_in_time_and_gets_something_done(
     assert starts(plan) == opportunistic(plan)
 
 
+def test_a_decision_without_reasons_fills_the_same_gaps() -> None:
+    queue = snapshot(LONG, head(), filler(), policy=FILL)
+    assert schedule(queue, explain=False).actions == schedule(queue).actions
+
+
 def test_a_job_that_delays_nobody_is_not_stopped_for_anybody() -> None:
     plan = schedule(snapshot(LONG, head(), filler(limit_s=HOUR_S), policy=FILL))
     assert starts(plan) == ["filler"]
@@ -113,7 +116,7 @@ def test_a_job_that_delays_nobody_is_not_stopped_for_anybody() -> None:
 
 def test_its_start_says_that_it_fills_a_gap() -> None:
     (start,) = schedule(snapshot(LONG, head(), filler(), policy=FILL)).actions
-    expected = f"started on 1 {P5}; it fills a gap, so it is stopped when a job ahead of it can start"
+    expected = f"started on 1 {P5}; it fills a gap before other jobs, so it is stopped when one of them can start"
     assert start.reason.message == expected
 
 
@@ -127,7 +130,7 @@ def test_none_fills_a_gap_while_a_warm_pool_of_another_team_has_to_go_first() ->
     policy = replace(FILL, warm_across_teams=False, teams={"a": Team(), "b": Team()})
     pool, matching = warm("w", team="b", ends_in_s=HOUR_S), filler(warm_key="k", team="a")
     parts = (LONG, pool, job("head", 5, count=3, limit_s=HOUR_S, team="a"), matching)
-    assert not starts(schedule(snapshot(*parts, size=3, policy=policy)))
+    assert not schedule(snapshot(*parts, size=3, policy=policy)).actions
 
 
 def test_one_may_fill_a_gap_on_an_alternative() -> None:
@@ -178,6 +181,21 @@ def test_what_a_cleared_gap_frees_is_kept_for_the_first_job() -> None:
     assert "filled a gap" in action.reason.message
 
 
+def test_no_more_is_kept_for_it_than_it_needs() -> None:
+    """The pool was made smaller than its use, which has to be freed as well."""
+    large = replace(FILLING, demand={P5: 2})
+    parts = (held("long", 5, ends_in_s=100), large, replace(head(), demand={P5: 1}))
+    (action,) = schedule(snapshot(*parts, size=1, policy=FILL)).actions
+    assert (action.job, dict(getattr(action, "freed", {}))) == ("filler", {P5: 1})
+
+
+def test_a_gap_is_cleared_in_time_also_for_a_job_that_may_wait_for_checkpoints() -> None:
+    policy = replace(FILL, wait_for_checkpoint_ms=3_600_000)
+    filling = changed(FILLING, entry_time_ms=NOW_MS + 1)
+    parts = (held("long", 5, ends_in_s=100), filling, changed(head(), entry_time_ms=NOW_MS))
+    assert preemptions(schedule(snapshot(*parts, policy=policy))) == [("filler", "head")]
+
+
 def test_a_gap_is_cleared_no_sooner_than_its_attempts_may_be_stopped() -> None:
     policy = replace(FILL, min_run_time_ms=1_100_000)
     parts = (held("long", 5, ends_in_s=200), FILLING, head())
@@ -189,6 +207,12 @@ def test_a_gap_is_cleared_no_sooner_than_its_attempts_may_be_stopped() -> None:
     assert later.at_ms == 1_100_000
 
 
+def test_the_first_job_is_told_who_is_in_the_gap_before_it() -> None:
+    plan = schedule(snapshot(LONG, FILLING, head(), policy=FILL))
+    assert "`filler` (priority 5, in a gap, without a time limit)" in reason_of(plan, "head")
+    assert plan.waits[0].start_by_ms == NOW_MS + HOUR_S * 1000
+
+
 def test_no_other_attempt_is_stopped_before_the_job_fits() -> None:
     parts = (held("long", 5, ends_in_s=100), held("low", 1), head())
     assert not preemptions(schedule(snapshot(*parts, policy=FILL)))
@@ -198,24 +222,18 @@ def test_no_other_attempt_is_stopped_before_the_job_fits() -> None:
     ("waiting", "stopped"),
     [
         (job("first", 5, entered=0), True),
-        (job("behind", 5, entered=2), True),
-        (job("low", 4), True),
+        (job("behind", 5, entered=2), False),
+        (job("high", 6, entered=2), True),
+        (job("low", 4), False),
         (job("large", 9, count=3), False),
         (job("patient", 5, preempts=False), False),
-        (replace(filler(), name="other"), True),
     ],
-    ids=[
-        "a turn before its own",
-        "a turn behind it",
-        "a lower priority",
-        "too large",
-        "preempts nobody",
-        "one like it",
-    ],
+    ids=["a turn before it", "behind it", "a higher priority", "a lower one", "too large", "preempts nobody"],
 )
-def test_an_attempt_in_a_gap_gives_way_to_every_job_that_fits_in_its_place(
+def test_without_a_gap_it_gives_way_only_to_jobs_that_rank_before_its_own(
     waiting: WaitingJob, *, stopped: bool
 ) -> None:
+    """No job ahead relies on its end any more, so its job would take back what others got of it."""
     plan = schedule(snapshot(held("x", 9), FILLING, waiting, policy=FILL))
     assert preemptions(plan) == [("filler", waiting.name)] * stopped
 
@@ -232,6 +250,20 @@ def test_behind_a_reserved_start_only_to_jobs_that_have_ended_by_then(limit_s: i
         assert preemptions(plan) == [("filler", "behind")] * stopped
 
 
+@pytest.mark.parametrize(
+    ("other", "stopped"),
+    [
+        (replace(FILLING, job="x", attempt="x"), [("filler", "behind"), ("x", "behind")]),
+        (held("low", 1), []),
+        (held("gone", 5, stopping=True), []),
+    ],
+    ids=["another one in the gap", "one of lower priority", "one that is stopping"],
+)
+def test_a_start_after_other_stops_is_not_proven(other: Allocation, stopped: list[tuple[str, str]]) -> None:
+    parts = (LONG, FILLING, other, replace(head(), demand={P5: 3}), job("behind", 5, entered=2, count=2, limit_s=60))
+    assert sorted(preemptions(schedule(snapshot(*parts, size=3, policy=FILL)))) == stopped
+
+
 def test_a_job_that_writes_checkpoints_itself_does_not_take_the_place_of_another_one() -> None:
     other = replace(changed(filler(), entry_time_ms=0), name="other")
     assert not schedule(snapshot(LONG, FILLING, head(), other, policy=FILL)).actions
@@ -245,13 +277,6 @@ def test_gaps_are_filled_only_by_decisions_that_have_nothing_else_to_do() -> Non
 
 def test_also_if_it_started_before_the_policy_changed() -> None:
     assert preemptions(schedule(snapshot(held("x", 9), FILLING, job("first", 5)))) == [("filler", "first")]
-
-
-def test_ageing_does_not_protect_it() -> None:
-    policy = replace(FILL, ageing=Ageing(interval_ms=100_000, cap=5))
-    filling = changed(FILLING, entry_time_ms=NOW_MS - 500_000)
-    plan = schedule(snapshot(held("x", 9), filling, job("first", 5, entered=NOW_MS), policy=policy))
-    assert preemptions(plan) == [("filler", "first")]
 
 
 def test_its_stop_waits_for_no_checkpoint() -> None:

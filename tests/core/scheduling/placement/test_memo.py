@@ -181,3 +181,35 @@ def test_a_job_alike_that_finds_nothing_free_any_more_waits_behind_the_first_one
             commit.keep_waiting(tried, state)
     assert found == [Lacking, WouldDelay, StartNow]
     assert isinstance(state.memo.answer(queue.waiting[3]), Behind)
+
+
+@pytest.mark.parametrize(
+    ("limit_s", "found"),
+    [(7200, WouldDelay), (7201, WouldDelay), (None, WouldDelay), (7199, type(None))],
+    ids=["as long", "longer", "for ever", "shorter"],
+)
+def test_what_did_not_help_before_a_reserved_start_may_help_a_job_with_a_shorter_limit(
+    limit_s: int | None, found: type[object]
+) -> None:
+    in_gap = replace(held("filler", 5, checkpoints=True), opportunistic=True)
+    tried, other = job("tried", 5, entered=1, limit_s=7200), job("other", 5, entered=2, limit_s=limit_s)
+    head = replace(HEAD, terms=replace(HEAD.terms, limit_ms=1000))
+    state = PassState(snapshot(held("x", 9, ends_in_s=3600), in_gap, head, tried, other), explain=False)
+    for each in (head, tried):
+        obstacle = try_on(each, state.ground)
+        assert isinstance(obstacle, Lacking | WouldDelay)
+        state.memo.note(obstacle)
+        commit.keep_waiting(obstacle, state)
+    assert isinstance(state.memo.answer(other), found)
+
+
+def test_what_did_not_help_a_job_that_lacks_instances_helps_none_with_a_shorter_limit() -> None:
+    running = (held("x", 9), held("y", 9), replace(held("z", 5, pool=G5), opportunistic=True))
+    tried, other = job("tried", 5, count=2, limit_s=7200), job("other", 5, count=2, entered=2, limit_s=1)
+    state = PassState(snapshot(*running, HEAD, tried, other, pools={P5: 2, G5: 1}), explain=False)
+    for each in (HEAD, tried):
+        obstacle = try_on(each, state.ground)
+        assert isinstance(obstacle, Lacking)
+        state.memo.note(obstacle)
+        commit.keep_waiting(obstacle, state)
+    assert isinstance(state.memo.answer(other), Behind)

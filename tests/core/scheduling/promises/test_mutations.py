@@ -25,8 +25,8 @@ from headway.scheduling import (
 from headway.scheduling.backfill import claims, reserved_starts, size_changes
 from headway.scheduling.ordering import running_priority, victim_order
 from headway.scheduling.placement import commit, trying
-from headway.scheduling.preemption import protection
-from headway.scheduling.victims import targets
+from headway.scheduling.victims import protection, targets
+from headway.scheduling.victims.protection import protection as limits_of
 from headway.vectors import total
 from tests.core.scheduling.promises import test_histories as histories
 from tests.core.scheduling.promises import test_promises as promises
@@ -127,12 +127,12 @@ MUTANTS: dict[str, tuple[object, str, object, Callable[[Any], None], SearchStrat
         preemption, "is_preemptible", lambda *_: True, promises.protected_attempts_run_on, ANY
     ),
     "equal priority is preempted": (
-        preemption, "running_priority", lambda *args: running_priority(*args) - 1,
+        protection, "running_priority", lambda *args: running_priority(*args) - 1,
         promises.only_who_may_be_preempted_is,
         FULL,
     ),
     "two jobs of equal priority preempt each other": (
-        preemption, "running_priority", lambda *args: running_priority(*args) - 1, histories.preemption_comes_to_an_end,
+        protection, "running_priority", lambda *args: running_priority(*args) - 1, histories.preemption_comes_to_an_end,
         PLAIN,
     ),
     "everybody reclaims": (
@@ -145,10 +145,10 @@ MUTANTS: dict[str, tuple[object, str, object, Callable[[Any], None], SearchStrat
         allocation_index, "victim_order", _dearest_first, promises.no_cheaper_single_victim_would_have_done, FULL
     ),
     "teams may have any priority": (
-        preemption, "capped_priority", lambda priority, *_: priority, promises.only_who_may_be_preempted_is, FULL_TEAM
+        protection, "capped_priority", lambda priority, *_: priority, promises.only_who_may_be_preempted_is, FULL_TEAM
     ),
     "what others are guaranteed is preempted": (
-        preemption, "is_borrowed", lambda *_: True, promises.only_who_may_be_preempted_is, FULL_TEAMS
+        protection, "is_borrowed", lambda *_: True, promises.only_who_may_be_preempted_is, FULL_TEAMS
     ),
     "nobody reclaims": (
         preemption.Preemption, "reclaims", lambda *_: False, promises.guarantees_are_given, BORROWED
@@ -199,8 +199,8 @@ MUTANTS: dict[str, tuple[object, str, object, Callable[[Any], None], SearchStrat
         trying, "_may_take_over", lambda *_: False, histories.every_job_is_served, ANY
     ),
     "a job may be preempted again and again": (
-        preemption, "protection",
-        lambda attempt, policy: protection(attempt, replace(policy, max_preemptions=1000)),
+        protection, "protection",
+        lambda attempt, policy: limits_of(attempt, replace(policy, max_preemptions=1000)),
         promises.protected_attempts_run_on, FULL
     ),
     "only one blocked job has a reserved start": (

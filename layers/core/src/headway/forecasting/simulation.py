@@ -23,8 +23,8 @@ from headway.scheduling.equals.attained import rises_ms
 from headway.scheduling.equals.expected import extensions_ms
 from headway.scheduling.lost_work.checkpoints import interval_ms
 from headway.scheduling.ordering import rank
-from headway.scheduling.preemption import protected_until_ms
 from headway.scheduling.standing import standing_after
+from headway.scheduling.victims.protection import protected_until_ms
 from headway.vectors import plus
 
 _MAX_ROUNDS = 1000

@@ -53,7 +53,7 @@ def started(demand: Demand, *, warm: str = "", in_gap: bool = False) -> Reason:
         in_gap: whether it fills a gap before reserved starts.
     """
     where = f" in the warm pool of `{warm}`" if warm else ""
-    gap = "; it fills a gap, so it is stopped when a job ahead of it can start" if in_gap else ""
+    gap = "; it fills a gap before other jobs, so it is stopped when one of them can start" if in_gap else ""
     return Reason(
         code=ReasonCode.STARTED,
         message=f"started on {describe(demand)}{where}{gap}",
@@ -142,7 +142,7 @@ def preempted(
         if preemptor.terms.standing.expected_ms is not None:
             why = why.replace("its limit", "its expected run time")
     if from_gap:
-        why += ", as this job ranks after it and filled a gap"
+        why += ", as this job filled a gap"
     return Reason(
         code=ReasonCode.PREEMPTED if borrowed is None else ReasonCode.RECLAIMED,
         message=(

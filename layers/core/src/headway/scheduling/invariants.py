@@ -9,7 +9,7 @@ from headway.refusals import is_unlaunchable
 from headway.scheduling.alternatives import choices, chosen, demands, in_pools
 from headway.scheduling.fair_share import TeamUse
 from headway.scheduling.ordering import capped_priority, running_priority
-from headway.scheduling.preemption import is_preemptible, yields_to_equal
+from headway.scheduling.victims.protection import is_preemptible, yields_to_equal
 from headway.scheduling.warm_pools import may_claim
 from headway.vectors import free, minus, plus, positive, shortfall, total
 

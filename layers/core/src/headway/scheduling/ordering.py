@@ -15,7 +15,7 @@ MAX_PRIORITY = 9999
 """The highest priority a job may have; the lowest is 0."""
 
 OPPORTUNISTIC_PRIORITY = -1
-"""The priority of an opportunistic attempt: every job outranks it."""
+"""The priority of an opportunistic attempt, which protects it from no job."""
 
 UNUSED_PRIORITY = -2
 """The priority of instances that nobody uses, of a warm pool or of an attempt without them: every job outranks it."""
@@ -104,7 +104,9 @@ def returning_rank(allocation: Allocation, now_ms: int, policy: Policy) -> tuple
     """
     terms = allocation.terms
     priority = capped_priority(terms.priority, terms.team, policy) + _aged(terms.entry_time_ms, now_ms, policy)
-    return (-priority, current_turn_ms(allocation, now_ms), allocation.job)
+    # A job ahead of an opportunistic attempt stays ahead of it, whatever that has done meanwhile.
+    turn_ms = terms.turn_ms if allocation.opportunistic else current_turn_ms(allocation, now_ms)
+    return (-priority, turn_ms, allocation.job)
 
 
 def waiting_rank(job: WaitingJob, now_ms: int, policy: Policy) -> tuple[int, int, str]:

@@ -6,149 +6,25 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from itertools import takewhile
 
 from headway.model import STOP_MS, Allocation, Demand, Snapshot, WaitingJob
-from headway.policy import Policy
 from headway.protected import Protected
 from headway.scheduling.capacity_state import CapacityState
 from headway.scheduling.comparisons import Comparisons
-from headway.scheduling.equals.victims import gives_way, least_measure, takes_part
-from headway.scheduling.fair_share import is_borrowed, within_guarantee
+from headway.scheduling.equals.victims import least_measure, takes_part
+from headway.scheduling.fair_share import within_guarantee
 from headway.scheduling.lost_work.moment import MAX_MOMENTS, stop_together_ms, wait_ends_ms
-from headway.scheduling.ordering import capped_priority, returning_rank, running_priority, waiting_rank
+from headway.scheduling.ordering import capped_priority, running_priority
 from headway.scheduling.victims.borrowing import Borrowing
+from headway.scheduling.victims.protection import (
+    is_preemptible,
+    not_outranked,
+    outranks,
+    protected_now,
+    protected_until_ms,
+    yields_to_equal,
+)
 from headway.scheduling.victims.targets import Targets
 from headway.scheduling.warm_pools import foreign
 from headway.vectors import minus, shortfall, total
-
-
-def protection(allocation: Allocation, policy: Policy) -> tuple[int | None, Protected | None]:
-    """Until when an attempt may be stopped for no other job, ms, and why; None for ever, 0 and None if it may be now.
-
-    Args:
-        allocation: the attempt.
-    """
-    if allocation.is_unused:
-        return 0, None
-    if not policy.preemption:
-        return None, Protected.PREEMPTION_IS_OFF
-    if not allocation.terms.preemptible:
-        return None, Protected.NOT_PREEMPTIBLE
-    until_ms = allocation.capped_until_ms(policy.max_preemptions)
-    if until_ms is None:
-        return None, Protected.CAPPED
-    runs_until_ms = allocation.since_ms + policy.min_run_time_ms if policy.min_run_time_ms else 0
-    return (runs_until_ms, Protected.MIN_RUN_TIME) if runs_until_ms > until_ms else (until_ms, Protected.CAPPED)
-
-
-def protected_until_ms(allocation: Allocation, policy: Policy) -> int | None:
-    """The time from which the attempt may be preempted, ms; None for never.
-
-    Args:
-        allocation: the attempt.
-    """
-    return protection(allocation, policy)[0]
-
-
-def is_preemptible(allocation: Allocation, now_ms: int, policy: Policy) -> bool:
-    """Whether the attempt may be stopped for another job now.
-
-    Args:
-        allocation: the attempt.
-    """
-    return protected_now(allocation, now_ms, policy) is None
-
-
-def protected_now(allocation: Allocation, now_ms: int, policy: Policy) -> Protected | None:
-    """Why the attempt may be stopped for no other job now; None if it may.
-
-    Args:
-        allocation: the attempt.
-    """
-    until_ms, why = protection(allocation, policy)
-    if until_ms is None or until_ms > now_ms:
-        return why
-    return Protected.ENDS_AS_SOON if allocation.ends_as_soon(now_ms) else None
-
-
-def outranks(
-    job: WaitingJob,
-    allocation: Allocation,
-    use: Mapping[str, Demand],
-    now_ms: int,
-    policy: Policy,
-    *,
-    reclaims: bool,
-) -> bool:
-    """Whether the attempt may be stopped for this job, as far as priorities and teams go.
-
-    See :func:`not_outranked`.
-    """
-    return not_outranked(job, allocation, use, now_ms, policy, reclaims=reclaims) is None
-
-
-def not_outranked(
-    job: WaitingJob,
-    allocation: Allocation,
-    use: Mapping[str, Demand],
-    now_ms: int,
-    policy: Policy,
-    *,
-    reclaims: bool,
-) -> Protected | None:
-    """Why the attempt is not stopped for this job, as far as priorities and teams go; None if it may be.
-
-    Within a team, and where there are no teams, only attempts of strictly lower priority. An attempt of another team
-    only if that team keeps its guarantee; then for a job of strictly higher priority, or for any job that
-    reclaims the guarantee of its own team. Priority gained by aging protects a job, but never preempts; and an
-    attempt is not stopped for a job that its own job would rank before once it waits again. So two jobs never stop each
-    other back and forth: each stop either raises the running priorities, or the used part of guarantees. An
-    opportunistic attempt is protected by no priority, as the job that it is stopped for is never opportunistic.
-
-    Args:
-        job: the waiting job.
-        allocation: the attempt.
-        use: instances per pool that each team holds, without stopping attempts.
-        now_ms: the moment of the decision.
-        policy: the rules.
-        reclaims: whether the job's team is within its guarantee with this job.
-    """
-    if allocation.is_unused:
-        return None
-    why: Protected | None = None
-    if running_priority(allocation, policy) >= capped_priority(job.terms.priority, job.terms.team, policy):
-        why = Protected.NOT_LOWER
-    elif policy.ageing is not None and not allocation.opportunistic:
-        why = Protected.WOULD_RANK_BEFORE if _would_requeue_ahead(allocation, job, now_ms, policy) else None
-    if allocation.terms.team == job.terms.team:
-        return why
-    if why is not None and not reclaims:
-        return why
-    guaranteed = policy.team(allocation.terms.team).guaranteed
-    borrowed = is_borrowed(use.get(allocation.terms.team, {}), allocation, guaranteed)
-    return None if borrowed else Protected.GUARANTEED
-
-
-def _would_requeue_ahead(allocation: Allocation, job: WaitingJob, now_ms: int, policy: Policy) -> bool:
-    """Whether the job of an attempt would rank before this one once it waits again, by its age.
-
-    Where teams take turns, a job that something has been freed for comes first among its equals.
-    """
-    returning, waiting = returning_rank(allocation, now_ms, policy), waiting_rank(job, now_ms, policy)
-    return returning[0] < waiting[0] if policy.teams else returning < waiting
-
-
-def yields_to_equal(allocation: Allocation, job: WaitingJob, at_ms: int, policy: Policy) -> bool:
-    """Whether the attempt may be stopped for this job although its priority is the same.
-
-    Args:
-        allocation: the attempt.
-        job: the waiting job.
-        at_ms: when the attempt would be stopped, ms.
-    """
-    if running_priority(allocation, policy) != capped_priority(job.terms.priority, job.terms.team, policy):
-        return False
-    if policy.ageing is not None and _would_requeue_ahead(allocation, job, at_ms, policy):
-        return False
-    return gives_way(allocation, job, at_ms, policy)
 
 
 def _has_ended(allocation: Allocation, at_ms: int) -> bool:
@@ -164,9 +40,16 @@ class Preemption:
         capacity: the attempts that hold instances, what each team holds, and which waiting jobs are covered by what
             their team is guaranteed; kept up to date by the decision.
         comparisons: the evaluations of the decision so far.
+        relies_on_end_of: whether a reserved start relies on the end of an attempt.
     """
 
-    def __init__(self, snapshot: Snapshot, capacity: CapacityState, comparisons: Comparisons) -> None:
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        capacity: CapacityState,
+        comparisons: Comparisons,
+        relies_on_end_of: Callable[[Allocation], bool],
+    ) -> None:
         self._snapshot = snapshot
         self._comparisons = comparisons
         self._policy = snapshot.policy
@@ -174,10 +57,11 @@ class Preemption:
         self._index = capacity.allocations
         self._use: Mapping[str, Demand] = capacity.use
         self._guarantees = capacity.guarantees
+        self._relies_on_end_of = relies_on_end_of
 
     def on(self, capacity: CapacityState) -> Preemption:
         """The same for another capacity."""
-        return Preemption(self._snapshot, capacity, self._comparisons)
+        return Preemption(self._snapshot, capacity, self._comparisons, self._relies_on_end_of)
 
     def is_possible_for(self, job: WaitingJob) -> bool:
         """Whether any attempt could be stopped for the job, or anything unused released."""
@@ -260,6 +144,16 @@ class Preemption:
                 return (*gone, *victims) if victims else ()
             spared |= ahead
 
+    def _outranks(
+        self, job: WaitingJob, allocation: Allocation, use: Mapping[str, Demand], at_ms: int, *, reclaims: bool
+    ) -> bool:
+        """See :func:`headway.scheduling.victims.protection.outranks`."""
+        in_gap = self._is_in_gap(allocation)
+        return outranks(job, allocation, use, at_ms, self._policy, reclaims=reclaims, in_gap=in_gap)
+
+    def _is_in_gap(self, allocation: Allocation) -> bool:
+        return allocation.opportunistic and self._relies_on_end_of(allocation)
+
     def _candidates(
         self, job: WaitingJob, lacking: Demand, at_ms: int, until_ms: int | None, *, stops: bool, reclaims: bool
     ) -> Iterable[Allocation]:
@@ -283,7 +177,7 @@ class Preemption:
                 candidate.attempt not in spared
                 and is_preemptible(candidate, at_ms, self._policy)
                 and (
-                    outranks(job, candidate, borrowing.left, at_ms, self._policy, reclaims=reclaims)
+                    self._outranks(job, candidate, borrowing.left, at_ms, reclaims=reclaims)
                     or yields_to_equal(candidate, job, at_ms, self._policy)
                 )
             )
@@ -322,7 +216,8 @@ class Preemption:
         if allocation.is_unused:
             return None
         policy, now_ms = self._policy, self._now_ms
-        by_rank = not_outranked(job, allocation, self._use, now_ms, policy, reclaims=self.reclaims(job))
+        in_gap, reclaims = self._is_in_gap(allocation), self.reclaims(job)
+        by_rank = not_outranked(job, allocation, self._use, now_ms, policy, reclaims=reclaims, in_gap=in_gap)
         if by_rank is not None and yields_to_equal(allocation, job, now_ms, policy):
             by_rank = None
         if by_rank is Protected.NOT_LOWER:
@@ -357,7 +252,7 @@ class Preemption:
                 is_preemptible(each, at_ms, self._policy)
                 and not _has_ended(each, at_ms)
                 and (
-                    outranks(job, each, self._use, at_ms, self._policy, reclaims=reclaims)
+                    self._outranks(job, each, self._use, at_ms, reclaims=reclaims)
                     or yields_to_equal(each, job, at_ms, self._policy)
                 )
                 for each in victims
@@ -406,7 +301,7 @@ class Preemption:
                 since_ms = max(since_ms, waited_ms)
             if since_ms is None or allocation.ends_as_soon(max(self._now_ms, since_ms)):
                 return None
-            if not outranks(job, allocation, self._use, self._now_ms, self._policy, reclaims=reclaims):
+            if not self._outranks(job, allocation, self._use, self._now_ms, reclaims=reclaims):
                 return None
             return None if self._ahead_again(job, [allocation]) else since_ms
 

@@ -109,9 +109,7 @@ class ReservedStarts:
             found[pool] = min([count, *(head.slack.get(pool, count) for head in starts)])
         return positive(found)
 
-    def account_for(
-        self, takes: Demand, charged: Demand, until_ms: int | None, proven_ms: int | None, *, gives_way: bool = False
-    ) -> None:
+    def account_for(self, takes: Demand, charged: Demand, until_ms: int | None, proven_ms: int | None) -> None:
         """Account for instances that are granted without delaying a reserved start.
 
         Args:
@@ -119,11 +117,9 @@ class ReservedStarts:
             charged: all instances that it will hold.
             until_ms: its latest end if it starts now, ms; None without a limit.
             proven_ms: when it has surely ended, ms; None if that is not known, as it does not start now.
-            gives_way: whether it is stopped for the starts that it would delay.
         """
         for head in self._starts:
-            if not (gives_way and head.is_delayed_by(takes, self._now_ms, proven_ms)):
-                head.share(takes, self._now_ms, proven_ms)
+            head.share(takes, self._now_ms, proven_ms)
         if until_ms is not None:
             self._placed.append((until_ms, charged, 1))
 
@@ -285,17 +281,29 @@ class ReservedStarts:
         return total(
             self._index.charged(victim)
             for victim in victims
-            if not any(self._relies_on(head, victim) for head in self._starts)
+            if not any(
+                self._relies_on_end(head, victim) or self._may_rely_on_stop(head, victim) for head in self._starts
+            )
         )
 
-    def _relies_on(self, head: ReservedStart, allocation: Allocation) -> bool:
+    def rely_on_end_of(self, allocation: Allocation) -> bool:
+        """Whether a reserved start relies on the end of an attempt, by its limit or as it is stopped for that."""
+        self._comparisons.made += len(self._starts)
+        return any(self._relies_on_end(head, allocation) for head in self._starts)
+
+    def _relies_on_end(self, head: ReservedStart, allocation: Allocation) -> bool:
         charged = self._index.charged(allocation)
         if not self._backfill:
             # All pools of a blocked job are closed.
             return not charged.keys().isdisjoint(head.slack)
         if not overlap(charged, head.need):
             return False
-        if head.start_ms is None or self._end_ms(allocation) <= head.start_ms:
-            return True
+        return head.start_ms is None or self._end_ms(allocation) <= head.start_ms
+
+    def _may_rely_on_stop(self, head: ReservedStart, allocation: Allocation) -> bool:
+        """Whether an attempt may be stopped for a start whose victims cannot be chosen yet."""
         preemptible_from_ms = self._unchosen.get(head.job.name)
-        return preemptible_from_ms is not None and self._is_victim_at(allocation, head.start_ms, preemptible_from_ms)
+        if preemptible_from_ms is None or head.start_ms is None:
+            return False
+        charged = self._index.charged(allocation)
+        return bool(overlap(charged, head.need)) and self._is_victim_at(allocation, head.start_ms, preemptible_from_ms)

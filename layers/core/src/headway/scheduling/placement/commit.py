@@ -23,8 +23,8 @@ from headway.scheduling.placement.ground import TakeOver
 from headway.scheduling.placement.obstacles import BlockedBase, HasPlace, Obstacle
 from headway.scheduling.placement.pass_state import PassState
 from headway.scheduling.placement.placements import AfterStops, AfterWarmPools, Placement, StartNow
-from headway.scheduling.preemption import protected_until_ms
 from headway.scheduling.size_excess import excess
+from headway.scheduling.victims.protection import protected_until_ms
 from headway.vectors import minus, overlap, plus, positive
 
 
@@ -152,10 +152,7 @@ def _start(placement: StartNow, state: PassState, *, on_leftovers: bool) -> None
     warm = placement.warm
     if warm is not None:
         capacity.claim(warm)
-    charged = capacity.charged(job)
-    ground.reserved_starts.account_for(
-        placement.counted, charged, want.until_ms, want.until_ms, gives_way=placement.opportunistic
-    )
+    ground.reserved_starts.account_for(placement.counted, capacity.charged(job), want.until_ms, want.until_ms)
     reason = reasons.started(job.demand, warm=warm.job if warm is not None else "", in_gap=placement.opportunistic)
     more: dict[str, Any] = {
         "job": job.name,

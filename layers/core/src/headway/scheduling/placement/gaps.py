@@ -9,7 +9,7 @@ from __future__ import annotations
 from headway.model import LATE_MS, STOP_MS, Allocation, Demand, WaitingJob
 from headway.scheduling.lost_work.checkpoints import WRITTEN_MS, interval_ms
 from headway.scheduling.placement.ground import Ground
-from headway.scheduling.preemption import outranks, protected_until_ms
+from headway.scheduling.victims.protection import outranks, protected_until_ms
 
 NOTICE_MS = STOP_MS + LATE_MS
 """How long before a reserved start the attempts in front of it are stopped: a decision may come late."""
@@ -30,7 +30,7 @@ def may_fill(job: WaitingJob, counted: Demand, ground: Ground) -> bool:
         ground: what it is placed on.
     """
     policy, now_ms = ground.policy, ground.now_ms
-    if not ground.fills_gaps or not job.terms.checkpoints or job.failed is not None:
+    if not ground.fills_gaps or not job.terms.checkpoints:
         return False
     attempt = Allocation(
         job=job.name, attempt="", demand=job.demand, terms=job.terms, since_ms=now_ms, opportunistic=True

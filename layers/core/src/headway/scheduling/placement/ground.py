@@ -49,11 +49,11 @@ class Ground:
         self.spent = spent(policy.budgets, snapshot.budget_use, snapshot.now_ms)
         self.comparisons = comparisons = Comparisons()
         self.capacity = capacity = CapacityState(snapshot, comparisons)
-        self.preemption = Preemption(snapshot, capacity, comparisons)
         self.size_changes = SizeChanges(snapshot, comparisons)
         self.reserved_starts = ReservedStarts(
             capacity.allocations, policy, snapshot.now_ms, comparisons, self.size_changes
         )
+        self.preemption = Preemption(snapshot, capacity, comparisons, self.reserved_starts.rely_on_end_of)
 
     def after(self, taken: TakeOver) -> Ground:
         """This ground as it would be after a take-over."""

@@ -57,7 +57,8 @@ class Hints:
             obstacle: what keeps the job from its instances.
         """
         job = obstacle.job
-        if not self._ground.fills_gaps or not isinstance(obstacle, WouldDelay) or job.terms.checkpoints:
+        # Where no gap is filled the try would only take time.
+        if not self._ground.fills_gaps or not isinstance(obstacle, WouldDelay):
             return False
         key = (kind_of(job), job.terms.warm_key, job.terms.limit_ms)
         if key not in self._known_to_fill:

@@ -141,10 +141,9 @@ def _await(want: Want, need: Demand, ground: Ground, taken: TakeOver) -> AfterSt
     sources = _sources(job, need, need, ground)
     if not sources.suffice:
         return _lacking(job, need, sources.lacking, ground)
-    proven_ms = _proven_ms(job, sources, ground)
-    delayed = ground.reserved_starts.delayed_by(sources.counted, proven_ms)
+    delayed = ground.reserved_starts.delayed_by(sources.counted, _proven_ms(job, sources, ground))
     if delayed is not None and (beside := _sources_beside(job, need, sources, ground)) is not None:
-        sources, delayed, proven_ms = beside, None, None
+        sources, delayed = beside, None
     exceeded, stop_ms = want.exceeded, ground.now_ms
     if sources.victims:
         stop_ms = ground.preemption.stop_ms(job, sources.victims)
@@ -164,7 +163,7 @@ def _await(want: Want, need: Demand, ground: Ground, taken: TakeOver) -> AfterSt
         taken_over=taken,
         sources=sources,
         stop_ms=stop_ms,
-        proven_ms=proven_ms,
+        proven_ms=_proven_ms(job, sources, ground),
         reclaims=ground.preemption.reclaims(job),
     )
 

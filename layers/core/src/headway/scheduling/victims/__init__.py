@@ -1,1 +1,1 @@
-"""Which attempts are stopped for a waiting job, of those that may be: a sufficient set, fair to those who borrow."""
+"""Which attempts may be stopped for a waiting job, and which of them are: a sufficient set, fair to who borrows."""
