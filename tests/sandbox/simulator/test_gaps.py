@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from headway.model import Snapshot
-from headway.plan import Plan
 from headway_sandbox.simulator import gaps
 from headway_sandbox.simulator.gaps import NO_LONGER, ORDERS, Compared, FirstStarts, compare, faults
 from headway_sandbox.simulator.limits import ROUNDED
@@ -19,23 +18,25 @@ from tests.sandbox.simulator.test_simulator import trace
 
 
 def with_gap(tmp_path: Path) -> Trace:
-    """A job of three hours on one of two GPUs, one that needs both, and one of four hours that fits at once."""
-    return trace(tmp_path, "0,10800,1,1,,a,,0", "60,3600,2,1,,a,,0", "120,14400,1,1,,a,,0")
+    """A job of three hours on one of four GPUs, one that needs all, and one of four hours that fits at once."""
+    return trace(tmp_path, "0,10800,1,1,,a,,0", "60,3600,4,1,,a,,0", "120,14400,3,1,,a,,0")
 
 
-def first_starts_s(of: Trace, policy: str) -> list[float]:
-    """How long each job waits until its first start, by submission."""
-    found = outcomes_of(Scenario(trace=of, policy=policy_named(policy), checkpointing=1.0))
-    return [(each.ended_ms - each.job.submit_ms) / 1000 for _, each in sorted(found.items()) if each.ended_ms]
+def ends_s(of: Trace, policy: str) -> list[float]:
+    """When each job ends, by submission."""
+    outcomes = outcomes_of(Scenario(trace=of, policy=policy_named(policy), checkpointing=1.0)).values()
+    found = sorted((each.job.submit_ms, each.ended_ms) for each in outcomes if each.ended_ms is not None)
+    return [ended_ms / 1000 for _, ended_ms in found]
 
 
 def test_a_gap_is_filled_and_the_first_job_starts_as_before(tmp_path: Path) -> None:
     of = with_gap(tmp_path)
-    plain, filled = (first_starts_s(of, each) for each in ("headway", filling("headway")))
-    assert plain[:2] == filled[:2]
-    # It would have waited for four hours, and loses no more than the notice, a checkpoint and two minutes.
-    assert plain[2] == 10800 + 3600 + 14400 - 120
-    assert plain[2] - 10800 < filled[2] < plain[2] - 10800 + 180 + 600 + 120
+    assert ends_s(of, "headway") == [10800, 14400, 28800]
+    # It trains for three hours in the gap, but for the notice, and loses less than a checkpoint of ten minutes.
+    first, second, third = ends_s(of, filling("headway"))
+    assert (first, second) == (10800, 14400)
+    kept_s = (10800 - 180 - 120) // 600 * 600
+    assert third == 14400 + 14400 - kept_s
 
 
 class Late(FirstStarts):
@@ -86,11 +87,13 @@ def test_a_start_that_is_told_too_early_is_noticed(tmp_path: Path, monkeypatch: 
     assert told == late > 0
 
 
-def test_what_is_told_counts_until_another_job_comes_first() -> None:
-    watched = FirstStarts()
-    empty = Snapshot(now_ms=0, pools={"gpu": 1})
-    assert watched(empty) == Plan(actions=(), waits=())
-    assert (watched.told, watched.late) == (0, 0)
+def test_what_is_told_counts_until_another_job_comes_first(tmp_path: Path) -> None:
+    """In the order `short` a job comes that ranks before it: it waits too, or starts at once."""
+    for gpus in ("4", "1"):
+        of = trace(tmp_path, "0,10800,1,1,,a,,0", "60,36000,4,1,,a,,0", f"120,12000,{gpus},1,,a,,0")
+        scenario = Scenario(trace=of, policy=policy_named("order-short"), checkpointing=1.0)
+        result, told, late = gaps._simulated(scenario)
+        assert (result.unfinished, told, late) == (0, 2 if gpus == "4" else 1, 0)
 
 
 def test_the_command_prints_the_figures_and_fails_if_they_are_not_as_expected(

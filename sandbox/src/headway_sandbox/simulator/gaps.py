@@ -14,6 +14,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from pathlib import Path
 
 from tabulate import tabulate
@@ -65,8 +66,13 @@ class FirstStarts:
     def __call__(self, snapshot: Snapshot) -> Plan:
         """Decide."""
         plan = schedule(snapshot, explain=False)
-        if any(isinstance(action, Start) and action.job == self._first for action in plan.actions):
+        started = {action.job for action in plan.actions if isinstance(action, Start)}
+        ahead = takewhile(lambda job: job.name != self._first, snapshot.waiting)
+        if self._first in started:
             self._starts(snapshot.now_ms)
+        elif any(job.name in started for job in ahead):
+            # A job that ranks before it has come, and starts at once.
+            self._first, self._by_ms = "", None
         elif not plan.actions and snapshot.waiting:
             self._tell(snapshot)
         return plan

@@ -292,3 +292,12 @@ def test_the_reason_of_a_job_says_if_checkpoints_would_let_it_start() -> None:
     for policy, more in ((Policy(), {}), (FILL, {"preemptible": False})):
         plan = schedule(snapshot(LONG, head(), filler(checkpoints=False, **more), policy=policy))
         assert hint not in reason_of(plan, "filler")
+
+
+def test_when_a_job_that_clears_a_gap_has_ended_is_known() -> None:
+    """It does not wait for a stop, so the start of the job behind it is known as well."""
+    policy = replace(FILL, reserved_heads=2)
+    for in_gap, second_ms in ((FILLING, NOW_MS + 2 * HOUR_S * 1000), (held("low", 1), None)):
+        line = (head(), changed(job("next", 5, entered=2, count=2), limit_ms=9 * HOUR_S * 1000))
+        plan = schedule(snapshot(LONG, in_gap, *line, policy=policy))
+        assert [wait.start_by_ms for wait in plan.waits] == [NOW_MS + HOUR_S * 1000, second_ms]

@@ -109,10 +109,12 @@ def reserve_start(
     others: Sequence[Claim],
     not_before_ms: int,
     preemptible: Sequence[CapacityChange] = (),
+    in_gap: Sequence[CapacityChange] = (),
 ) -> FoundStart:
     """The earliest start at which the job has all it needs and delays no other reserved start.
 
-    A preemptor waits for its victims to stop, so its limit does not prove when it ends.
+    A preemptor waits for its victims to stop, so its limit does not prove when it ends. What is in a gap has stopped by
+    then.
 
     Args:
         job: the blocked job.
@@ -123,30 +125,39 @@ def reserve_start(
         not_before_ms: the earliest moment.
         preemptible: instances of attempts that the job may preempt (+1), until they end or may no longer be preempted
             (-1), in any order.
+        in_gap: the same of attempts that are stopped in time for the start.
     """
-    proven = [(*change, True) for change in (*changes, *_claims(others))]
-    events = sorted((*proven, *((*change, False) for change in preemptible)), key=lambda event: event[0])
     have = {pool: available.get(pool, 0) for pool in need}
-    by_preemption = dict.fromkeys(need, 0)
+    from_gap, by_preemption = dict.fromkeys(need, 0), dict.fromkeys(need, 0)
+    events = sorted(
+        (
+            *((*change, have) for change in (*changes, *_claims(others))),
+            *((*change, from_gap) for change in in_gap),
+            *((*change, by_preemption) for change in preemptible),
+        ),
+        key=lambda event: event[0],
+    )
     closed = [other for other in others if other.start_ms is None]
     at_ms, i = not_before_ms, 0
     # A start that is not known may be any moment, so whether this one delays it is the same whenever this one is.
     possible = not any(other.is_delayed_by(need, at_ms, None) for other in closed)
     while possible:
         while i < len(events) and events[i][0] <= at_ms:
-            _, vector, sign, is_proven = events[i]
-            to = have if is_proven else by_preemption
+            _, vector, sign, to = events[i]
             for pool, count in vector.items():
                 if pool in to:
                     to[pool] += sign * count
             i += 1
         lacking = {pool: count - have[pool] for pool, count in need.items() if count > have[pool]}
-        if all(by_preemption[pool] >= count for pool, count in lacking.items()):
-            end_ms = None if job.terms.limit_ms is None or lacking else at_ms + job.terms.limit_ms
+        if all(by_preemption[pool] + from_gap[pool] >= count for pool, count in lacking.items()):
+            is_after_stops = any(count > from_gap[pool] for pool, count in lacking.items())
+            end_ms = None if job.terms.limit_ms is None or is_after_stops else at_ms + job.terms.limit_ms
             # Starts at this moment have already been subtracted.
             later = [other for other in others if other.start_ms is not None and other.start_ms > at_ms]
             if not any(other.is_delayed_by(need, at_ms, end_ms) for other in later):
-                slack = {pool: have[pool] + by_preemption[pool] - count for pool, count in need.items()}
+                slack = {
+                    pool: have[pool] + by_preemption[pool] + from_gap[pool] - count for pool, count in need.items()
+                }
                 start = ReservedStart(job=job, start_ms=at_ms, end_ms=end_ms, need=need, slack=slack, lacking=lacking)
                 return FoundStart(start=start, beside=(*later, *closed))
         if i == len(events):

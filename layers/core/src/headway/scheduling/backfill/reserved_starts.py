@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
 from headway.model import STOP_MS, Allocation, Demand, WaitingJob
 from headway.policy import Policy
@@ -19,6 +20,20 @@ Combination = tuple[str, ...]
 PreemptibleFrom = Callable[[Allocation], int | None]
 
 _NEVER_MS = 1 << 62
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StartTerms:
+    """What a reserved start of a job depends on, beside the attempts that run and the starts before it."""
+
+    #: What it needs beyond what is promised to it.
+    need: Demand
+    #: Instances without a claim now; negative where a pool was made smaller than its use.
+    available: Demand
+    #: What is promised to jobs behind it, and when they have ended on that.
+    returned: tuple[CapacityChange, ...] = ()
+    #: When an attempt may be preempted for it; None if it cannot preempt.
+    preemptible_from_ms: PreemptibleFrom | None = None
 
 
 class ReservedStarts:
@@ -123,26 +138,16 @@ class ReservedStarts:
         if until_ms is not None:
             self._placed.append((until_ms, charged, 1))
 
-    def reserve(
-        self,
-        job: WaitingJob,
-        need: Demand,
-        combination: Combination,
-        available: Demand,
-        preemptible_from_ms: PreemptibleFrom | None,
-        otherwise: Demand,
-    ) -> ReservedStart:
+    def reserve(self, job: WaitingJob, terms: StartTerms, combination: Combination, otherwise: Demand) -> ReservedStart:
         """Reserve the earliest start for a blocked job. Called only while its combination is not at its depth.
 
         Args:
             job: the blocked job.
-            need: its need beyond its reservation and the instances being freed for it.
+            terms: what its start depends on.
             combination: the pools that it demands.
-            available: instances without a claim now; negative where a pool was made smaller than its use.
-            preemptible_from_ms: when an attempt may be preempted for it; None if it cannot preempt.
             otherwise: the part of the need that is kept for it if its start is unknown.
         """
-        found = self._find(job, need, available, preemptible_from_ms, otherwise)
+        found = self._find(job, terms, otherwise)
         if found is not None:
             found.share_slack()
             start = found.start
@@ -157,40 +162,36 @@ class ReservedStarts:
         self._by_combination.setdefault(combination, []).append(start)
         return start
 
-    def would_start_ms(
-        self, job: WaitingJob, need: Demand, available: Demand, preemptible_from_ms: PreemptibleFrom | None
-    ) -> int | None:
+    def would_start_ms(self, job: WaitingJob, terms: StartTerms) -> int | None:
         """When a start would be at the latest if it was reserved now, ms; None if that is not known.
 
         Args:
             job: the job, which nothing is reserved or being freed for.
-            available: instances without a claim now.
-            preemptible_from_ms: when an attempt may be preempted for it; None if it cannot preempt.
+            terms: what its start depends on.
         """
-        found = self._find(job, need, available, preemptible_from_ms, need)
+        found = self._find(job, terms, terms.need)
         return found.start.start_ms if found is not None else None
 
-    def _find(
-        self,
-        job: WaitingJob,
-        need: Demand,
-        available: Demand,
-        preemptible_from_ms: PreemptibleFrom | None,
-        otherwise: Demand,
-    ) -> FoundStart | None:
+    def _find(self, job: WaitingJob, terms: StartTerms, otherwise: Demand) -> FoundStart | None:
         """The earliest start beside the reserved ones; None without backfill."""
         if not self._backfill:
             return None
+        need, available, preemptible_from_ms = terms.need, terms.available, terms.preemptible_from_ms
         not_before_ms = max(self._now_ms, job.not_before_ms)
-        changes = [*self._placed, *self._ends(need)]
-        preemptible = [] if preemptible_from_ms is None else [*self._preemptible(need, preemptible_from_ms)]
+        changes = [*self._placed, *self._ends(need), *terms.returned]
+        preemptible: list[CapacityChange] = []
+        in_gap: list[CapacityChange] = []
+        if preemptible_from_ms is not None:
+            for allocation, *window in self._preemptible(need, preemptible_from_ms):
+                (in_gap if allocation.opportunistic else preemptible).extend(window)
         heads = [head for head in self._starts if not head.slack.keys().isdisjoint(need)]
         others: list[Claim] = [*heads, *self._size_changes.of(need, stops_for_size=job.terms.stops_for_size)]
         # At worst each start of another job is compared at each time at which instances are freed.
-        self._comparisons.made += len(self._starts) + (len(changes) + len(preemptible)) * (1 + len(others)) // 4
-        found = reserve_start(job, need, available, changes, others, not_before_ms, preemptible)
+        events = len(changes) + len(preemptible) + len(in_gap)
+        self._comparisons.made += len(self._starts) + events * (1 + len(others)) // 4
+        found = reserve_start(job, need, available, changes, others, not_before_ms, preemptible, in_gap)
         if found.start.start_ms is None and otherwise != need:
-            found = reserve_start(job, otherwise, available, changes, others, not_before_ms, preemptible)
+            found = reserve_start(job, otherwise, available, changes, others, not_before_ms, preemptible, in_gap)
         return found
 
     def _live(self, pools: Iterable[str]) -> Iterator[Allocation]:
@@ -204,12 +205,14 @@ class ReservedStarts:
             if end_ms < _NEVER_MS:
                 yield (end_ms, self._index.charged(allocation), 1)
 
-    def _preemptible(self, pools: Iterable[str], preemptible_from_ms: PreemptibleFrom) -> Iterator[CapacityChange]:
+    def _preemptible(
+        self, pools: Iterable[str], preemptible_from_ms: PreemptibleFrom
+    ) -> Iterator[tuple[Allocation, CapacityChange, CapacityChange]]:
         for allocation in self._live(pools):
             window_ms = self._window_ms(allocation, preemptible_from_ms)
             if window_ms is not None:
-                yield (window_ms[0], self._index.charged(allocation), 1)
-                yield (window_ms[1], self._index.charged(allocation), -1)
+                charged = self._index.charged(allocation)
+                yield allocation, (window_ms[0], charged, 1), (window_ms[1], charged, -1)
 
     def _limit_end_ms(self, allocation: Allocation) -> int:
         if allocation.terms.limit_ms is None:

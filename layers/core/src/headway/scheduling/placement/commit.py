@@ -98,9 +98,10 @@ def reserve(obstacle: Obstacle | HasPlace, state: PassState) -> ReservedStart | 
         return None
     state.hints.forget()
     job = obstacle.job
-    need, available, preemptible_from_ms = ground.start_terms(job, obstacle.need, stops_others=obstacle.stops_others)
-    otherwise = need if obstacle.kept == obstacle.need else obstacle.kept
-    start = ground.reserved_starts.reserve(job, need, obstacle.combination, available, preemptible_from_ms, otherwise)
+    terms = ground.start_terms(job, obstacle.need, stops_others=obstacle.stops_others)
+    otherwise = terms.need if obstacle.kept == obstacle.need else obstacle.kept
+    start = ground.reserved_starts.reserve(job, terms, obstacle.combination, otherwise)
+    preemptible_from_ms = terms.preemptible_from_ms
     start.told_ms = ground.told_ms(start)
     start.stops_others = obstacle.stops_others and job.preempts
     if preemptible_from_ms is not None and start.start_ms is not None:

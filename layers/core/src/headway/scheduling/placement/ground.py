@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass
 
 from headway.budgets.budget import spent
-from headway.model import STOP_MS, Demand, Snapshot, WaitingJob
-from headway.scheduling.backfill.claims import ReservedStart
-from headway.scheduling.backfill.reserved_starts import Combination, PreemptibleFrom, ReservedStarts
+from headway.model import LATE_MS, STOP_MS, Demand, Snapshot, WaitingJob
+from headway.scheduling.backfill.claims import CapacityChange, ReservedStart
+from headway.scheduling.backfill.reserved_starts import Combination, PreemptibleFrom, ReservedStarts, StartTerms
 from headway.scheduling.backfill.size_changes import SizeChanges
 from headway.scheduling.capacity_state import CapacityState
 from headway.scheduling.comparisons import Comparisons
@@ -77,10 +77,8 @@ class Ground:
         until_ms = self.until_ms(job)
         return None if until_ms is None else until_ms + stop_ms - self.now_ms + STOP_MS
 
-    def start_terms(
-        self, job: WaitingJob, need: Demand, *, stops_others: bool
-    ) -> tuple[Demand, Demand, PreemptibleFrom | None]:
-        """What a reserved start of a job depends on: its need, what is available now, and its possible victims.
+    def start_terms(self, job: WaitingJob, need: Demand, *, stops_others: bool) -> StartTerms:
+        """What a reserved start of a job depends on.
 
         Args:
             need: what it needs beyond what is promised to it.
@@ -92,7 +90,20 @@ class Ground:
             # A pool that was shrunk below its use has to shrink first, even if the job needs no more of it.
             need = {**dict.fromkeys(capacity.overcommitted(job), 0), **need}
         available = {pool: capacity.spare[pool] + capacity.unclaimed.get(pool, 0) for pool in need}
-        return need, available, self.preemption.preemptible_from(job) if stops_others else self._claimable_from(job)
+        preemptible_from = self.preemption.preemptible_from if stops_others else self._claimable_from
+        return StartTerms(
+            need=need,
+            available=available,
+            returned=tuple(self._returned(job)),
+            preemptible_from_ms=preemptible_from(job),
+        )
+
+    def _returned(self, job: WaitingJob) -> Iterator[CapacityChange]:
+        """What is promised to jobs behind a job: they start as soon as they have it, or the job takes it over."""
+        for owner in self.capacity.owners.values():
+            until_ms = self.until_ms(owner)
+            if owner.name != job.name and until_ms is not None and owner.not_before_ms <= self.now_ms:
+                yield until_ms + STOP_MS + LATE_MS, self.capacity.promised_to(owner), 1
 
     def _claimable_from(self, job: WaitingJob) -> PreemptibleFrom | None:
         pools = {each.attempt for each in claimable(job, self.capacity.allocations, self.now_ms, self.policy)}
@@ -122,7 +133,7 @@ class Ground:
         if self.reserved_starts.is_at_depth(combination(job.demand)):
             return None
         terms = self.start_terms(job, positive(self.capacity.charged(job)), stops_others=stops_others)
-        return self.reserved_starts.would_start_ms(job, *terms)
+        return self.reserved_starts.would_start_ms(job, terms)
 
 
 def combination(demand: Demand | Sequence[str]) -> Combination:
