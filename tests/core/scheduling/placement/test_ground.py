@@ -45,3 +45,8 @@ def test_what_is_reserved_for_a_job_behind_comes_back_when_that_has_ended(
     plan = schedule(snapshot(held("x", 9, ends_in_s=3600), job("head", 5, count=3), behind, reserved("low"), size=3))
     assert starts(plan) == started
     assert [wait.start_by_ms for wait in plan.waits if wait.job == "head"] == [head_by_ms]
+
+
+def test_what_is_reserved_for_the_job_itself_is_no_more_than_that() -> None:
+    plan = schedule(snapshot(held("x", 9, ends_in_s=3600), job("head", 5, count=2, limit_s=60), reserved("head")))
+    assert [wait.start_by_ms for wait in plan.waits] == [NOW_MS + 3_600_000]
