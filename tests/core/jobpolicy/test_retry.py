@@ -46,6 +46,27 @@ def test_a_failed_job_is_retried_by_the_policy(failure: Failure, wait_ms: int | 
     assert (verdict.wait_ms, verdict.sentence) == (wait_ms, sentence)
 
 
+@pytest.mark.parametrize(
+    ("most", "failure", "sentence"),
+    [
+        (1, FAILED, "retried in 1 min (retry 1 of 3)"),
+        (
+            1,
+            replace(FAILED, retried=1),
+            "a failure of the kind `service` is retried once at most, as its request says",
+        ),
+        (0, FAILED, "a failure of the kind `service` is not retried, as its request says"),
+        (9, replace(FAILED, retried=3), "a failure of the kind `service` is retried 3 times at most"),
+        (0, replace(FAILED, kind=FailureKind.CAPACITY), "retried in 1 min (retry 1)"),
+    ],
+)
+def test_a_request_may_allow_fewer_retries_but_not_of_launches_without_instances(
+    most: int, failure: Failure, sentence: str
+) -> None:
+    rules = {**RULES, FailureKind.CAPACITY: Retry(max_per_job=None, backoff_ms=MINUTE)}
+    assert decide_retry(failure, rules, most=most).sentence == sentence
+
+
 retries = st.builds(
     Retry,
     max_per_job=st.none() | st.integers(0, 1000),

@@ -70,6 +70,8 @@ def test_of_a_request_that_says_all_all_of_it_follows() -> None:
             ("team", "red"),
             ("headway:preemptible", "false"),
             ("headway:checkpoint-interval-s", "60"),
+            ("headway:max-preemptions", "2"),
+            ("headway:max-retries", "1"),
         ),
     )
     others = [
@@ -134,6 +136,8 @@ def test_of_a_request_that_says_all_all_of_it_follows() -> None:
             limit_ms=limit_ms,
             allowance_ms=(900 + 100) * 1000,
             preemptible=False,
+            max_preemptions=2,
+            max_retries=1,
             checkpoints=True,
             checkpoints_every_ms=60_000,
             warm_key=warm_key(made),

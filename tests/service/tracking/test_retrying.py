@@ -88,6 +88,17 @@ def test_retries_are_counted_by_kind_and_bounded() -> None:
     assert "is retried 2 times at most" in seen.reason.message
 
 
+def test_a_request_may_allow_fewer_retries() -> None:
+    world = world_of(service={"maxPerJob": 2, "backoffSeconds": 10})
+    world.submit("a", Tags=[{"Key": "headway:max-retries", "Value": "1"}])
+    fail(world, "a", INTERNAL)
+    assert world.states("a") == {"a": "pending"}
+    world.now_s += 10
+    fail(world, "a", INTERNAL)
+    assert world.states("a") == {"a": "failed"}
+    assert "is retried once at most, as its request says" in world.seen("a").reason.message
+
+
 def test_the_articles_rule_retries_failures_after_two_hours_but_no_error_twice() -> None:
     world = world_of(code={"maxPerJob": 5, "minRunTimeSeconds": 7200, "backoffSeconds": 0})
     world.submit("early", Environment=LONG)

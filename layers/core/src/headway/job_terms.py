@@ -53,6 +53,10 @@ class JobTerms:
     preemptible: bool = True
     #: How often it has been preempted already.
     preemptions: int = 0
+    #: How often it may be preempted, if its request allows less than the policy; None for what the policy says.
+    max_preemptions: int | None = None
+    #: How often it is retried after failures of one kind, the same way. No decision depends on it.
+    max_retries: int | None = None
     #: Whether it writes checkpoints, so that stopping it loses little.
     checkpoints: bool = False
     #: The time from one checkpoint to the next as it declares it, ms; None if it does not.

@@ -119,9 +119,11 @@ class Allocation:
         each week since its entry, begun: what its preemptions lose stays small beside the time that it takes.
 
         Args:
-            most: the cap.
+            most: the cap of the policy. The job may have a lower one.
         """
         terms = self.terms
+        if terms.max_preemptions is not None:
+            most = min(most, terms.max_preemptions)
         if terms.preemptions < most:
             return 0
         if not most or not terms.checkpoints or terms.standing.left_ms is None:

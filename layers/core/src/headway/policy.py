@@ -15,6 +15,9 @@ MAX_RESERVED_HEADS = 100
 MAX_SPOT_SCORE = 10
 """The highest spot placement score (EC2 API reference, SpotPlacementScore)."""
 
+MAX_PREEMPTIONS = 1000
+"""The highest cap on the preemptions of one job."""
+
 MAX_BACKFILL_WINDOW = 10_000
 """Waiting jobs that one decision may evaluate."""
 

@@ -82,12 +82,14 @@ def begun_weeks(attempt: Allocation, now_ms: int) -> int:
 def is_protected(attempt: Allocation, snapshot: Snapshot) -> bool:
     """Whether an attempt may not be preempted now."""
     policy = snapshot.policy
+    own = attempt.terms.max_preemptions
+    most = policy.max_preemptions if own is None else min(own, policy.max_preemptions)
     ran_ms = snapshot.now_ms - attempt.since_ms
     left_ms = None if attempt.terms.limit_ms is None else attempt.terms.limit_ms - ran_ms
     return (
         not policy.preemption
         or not attempt.terms.preemptible
-        or attempt.terms.preemptions >= policy.max_preemptions * begun_weeks(attempt, snapshot.now_ms)
+        or attempt.terms.preemptions >= most * begun_weeks(attempt, snapshot.now_ms)
         or ran_ms < policy.min_run_time_ms
         # A stop takes two minutes.
         or (left_ms is not None and 0 <= left_ms <= 120_000)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from headway.model import WaitingJob
+from headway.model import PREEMPTIONS_WITHIN_MS, WaitingJob
 from headway.policy import Ageing, Policy, Team
 from headway.protected import Protected
 from headway.scheduling.victims.protection import not_outranked, outranks, protected_until_ms, protection
@@ -98,3 +98,20 @@ def test_in_a_gap_it_keeps_what_its_team_is_guaranteed() -> None:
     for held_now, why in ((1, Protected.GUARANTEED), (2, None)):
         use = {"b": {P5: held_now}}
         assert not_outranked(theirs, mine, use, NOW_MS, policy, reclaims=False, in_gap=True) is why
+
+
+@pytest.mark.parametrize(
+    ("own", "preempted", "may_be"),
+    [(None, 2, True), (None, 3, False), (2, 1, True), (2, 2, False), (9, 2, True), (9, 3, False), (0, 0, False)],
+)
+def test_a_request_may_allow_fewer_preemptions_than_the_policy(
+    own: int | None, preempted: int, *, may_be: bool
+) -> None:
+    attempt = changed(held("x", preemptions=preempted), max_preemptions=own)
+    expected = (0, Protected.CAPPED) if may_be else (None, Protected.CAPPED)
+    assert protection(attempt, Policy(max_preemptions=3)) == expected
+
+
+def test_by_what_is_left_such_a_cap_counts_for_each_week_as_well() -> None:
+    attempt = changed(held("x", preemptions=1, checkpoints=True), max_preemptions=1, left_ms=9)
+    assert attempt.capped_until_ms(10) == PREEMPTIONS_WITHIN_MS

@@ -15,6 +15,7 @@ CONFIGURATION = validate({"pools": {P5: {"size": 2}}, "priority": PRIORITY, "tea
 OPTS_OUT = validate({"pools": {P5: {"size": 2}}, "preemption": {"optOut": True}})
 PREEMPTIBLE, PLAN_END = "headway:preemptible", "headway:stop-at-plan-end"
 INTERVAL = "headway:checkpoint-interval-s"
+PREEMPTIONS, RETRIES = "headway:max-preemptions", "headway:max-retries"
 MISSPELT = "headway:preemptable"
 LONG = "x" * 100
 CUT = f"'{'x' * 39}"
@@ -106,6 +107,31 @@ ERRORS: list[tuple[str, list[tuple[str, str]], list[tuple[str, str]]]] = [
             )
         ],
     ),
+    ("as many preemptions as the policy allows", [(PREEMPTIONS, "10")], []),
+    (
+        "fewer preemptions",
+        [("a", "1"), (PREEMPTIONS, "9")],
+        [
+            (
+                "Tags[1].Value",
+                "is '9', but this queue lets no job opt out of preemption (preemption.optOut): remove the tag",
+            )
+        ],
+    ),
+    (
+        "more preemptions",
+        [(PREEMPTIONS, "11")],
+        [("Tags[0].Value", "is '11'; it is a whole number from 0 to 10 (preemption.maxPerJob)")],
+    ),
+    (
+        "preemptions in a long word",
+        [(PREEMPTIONS, LONG)],
+        [("Tags[0].Value", f"is {CUT}; it is a whole number from 0 to 10 (preemption.maxPerJob)")],
+    ),
+    ("no retries", [(RETRIES, "0")], []),
+    ("all retries", [(RETRIES, "100")], []),
+    ("too many retries", [(RETRIES, "101")], [("Tags[0].Value", "is '101'; it is a whole number from 0 to 100")]),
+    ("retries in a long word", [(RETRIES, LONG)], [("Tags[0].Value", f"is {CUT}; it is a whole number from 0 to 100")]),
     ("the end of a plan", [(PLAN_END, "true")], []),
     ("not at the end of a plan", [(PLAN_END, "false")], []),
     (

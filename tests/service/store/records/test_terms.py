@@ -23,7 +23,14 @@ from tests.service.world import P5
 OWNER = "arn:ada"
 TERMS = replace(unusual_terms(), owner=owner_hash(OWNER))
 
-ONLY_WHILE_IT_RUNS = {"checkpoints", "checkpoints_every_ms", "preemptible", "preemptions"}
+ONLY_WHILE_IT_RUNS = {
+    "checkpoints",
+    "checkpoints_every_ms",
+    "preemptible",
+    "preemptions",
+    "max_preemptions",
+    "max_retries",
+}
 """What neither the queue entries of a job have nor its listing tells a decision: see :class:`AllTerms`."""
 
 

@@ -12,6 +12,9 @@ from headway.jobpolicy.failure_kinds import FailureKind
 MAX_BACKOFF_MS = 600_000
 """However often a job has failed, it is tried again after this at the latest: it keeps its place meanwhile."""
 
+MAX_RETRIES = 100
+"""The most retries of one job after failures of one kind, where their number is limited."""
+
 NOT_TRANSIENT = frozenset({FailureKind.CODE, FailureKind.REQUEST, FailureKind.UNKNOWN})
 """Kinds that would only happen again if nothing has changed: if the text is the same twice, it is not retried."""
 
@@ -65,19 +68,24 @@ class RetryDecision:
     sentence: str
 
 
-def decide_retry(failure: Failure, rules: Mapping[FailureKind, Retry]) -> RetryDecision:
+def decide_retry(failure: Failure, rules: Mapping[FailureKind, Retry], *, most: int | None = None) -> RetryDecision:
     """Decide whether the job of a failed attempt is retried.
 
     Args:
         failure: the failure of the attempt.
         rules: the retry rules of the policy.
+        most: how often the job wants to be retried after failures of one kind; None for what the policy says. It does
+            not count where AWS had no instances: there the job did not run.
     """
     kind = f"a failure of the kind `{failure.kind}`"
+    if most is not None and failure.kind is not FailureKind.CAPACITY and failure.retried >= most:
+        often = f"retried {_times(most)} at most" if most else "not retried"
+        return _never(f"{kind} is {often}, as its request says")
     rule = rules.get(failure.kind)
     if rule is None or rule.max_per_job == 0:
         return _never(f"{kind} is not retried")
     if rule.max_per_job is not None and failure.retried >= rule.max_per_job:
-        return _never(f"{kind} is retried {rule.max_per_job} times at most")
+        return _never(f"{kind} is retried {_times(rule.max_per_job)} at most")
     if failure.ran_ms < rule.min_run_ms:
         # In seconds, as both may be the same in words.
         needed_s, ran_s = rule.min_run_ms // 1000, failure.ran_ms // 1000
@@ -91,3 +99,7 @@ def decide_retry(failure: Failure, rules: Mapping[FailureKind, Retry]) -> RetryD
 
 def _never(sentence: str) -> RetryDecision:
     return RetryDecision(wait_ms=None, sentence=sentence)
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count} times"

@@ -519,6 +519,8 @@ def _protection(holder: Allocation, why: Protected | None, now_ms: int, policy: 
         case None | Protected.NOT_LOWER:
             return ""
         case Protected.CAPPED:
+            if holder.terms.max_preemptions == 0:
+                return "not preemptible"
             until_ms = holder.capped_until_ms(policy.max_preemptions)
             again = "" if until_ms is None else f", and not again before {clock_time(until_ms, now_ms)}"
             return f"preempted {holder.terms.preemptions} times already{again}"

@@ -109,6 +109,8 @@ def _terms(draft: Draft, choice: AlternativeRecord, *, pools: Collection[str]) -
         limit_ms=choice.limit_ms,
         allowance_ms=None if request.spot else job_allowance_ms(draft.raw, configuration),
         preemptible=request.preemptible,
+        max_preemptions=request.max_preemptions,
+        max_retries=request.max_retries,
         checkpoints="CheckpointConfig" in draft.raw,
         checkpoints_every_ms=request.checkpoint_interval_s and request.checkpoint_interval_s * 1000,
         warm_key=choice.warm_key,

@@ -18,13 +18,14 @@ from headway import policy
 from headway.accounting.prices import Prices
 from headway.days import DAY_MS
 from headway.jobpolicy.failure_kinds import FailureKind
-from headway.jobpolicy.retry import MAX_BACKOFF_MS
+from headway.jobpolicy.retry import MAX_BACKOFF_MS, MAX_RETRIES
 from headway.jobpolicy.retry import Retry as RetryRule
 from headway.jobpolicy.rules import OnStart, Rule
 from headway.jobpolicy.utilization import UtilizationRule
 from headway.policy import (
     MAX_BACKFILL_WINDOW,
     MAX_CHECKPOINT_WAIT_MS,
+    MAX_PREEMPTIONS,
     MAX_PROBE_PERCENT,
     MAX_RESERVED_HEADS,
     MAX_SPOT_SCORE,
@@ -157,7 +158,7 @@ class Preemption(ConfigModel):
     min_run_time_seconds: int = Field(default=0, ge=0, le=_LONGEST_S)
     #: A job that has been preempted this often is no victim any more, or not within the week
     #: (:attr:`headway.policy.Policy.max_preemptions`).
-    max_per_job: int = Field(default=10, ge=0, le=1000)
+    max_per_job: int = Field(default=10, ge=0, le=MAX_PREEMPTIONS)
     #: What a job that writes checkpoints loses at most when it is stopped.
     checkpoint_interval_seconds: int = Field(default=600, ge=0, le=_LONGEST_S)
     #: How often a job that writes checkpoints does so if its request does not say; null if that is not known.
@@ -184,7 +185,7 @@ class Retry(ConfigModel):
     """When a job that failed is tried again: one rule for each kind of failure."""
 
     #: How often, for one job; null for as often as it takes.
-    max_per_job: int | None = Field(ge=0, le=100)
+    max_per_job: int | None = Field(ge=0, le=MAX_RETRIES)
     #: It waits this long the first time, twice as long each further time, ten minutes at most.
     backoff_seconds: int = Field(default=60, ge=0, le=MAX_BACKOFF_MS // 1000)
     #: Only if the attempt trained at least this long.

@@ -6,12 +6,16 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from headway.jobpolicy.retry import MAX_RETRIES
 from headway.jobpolicy.training_job import tags_in
+from headway.policy import MAX_PREEMPTIONS
 from headway.pool_names import SERVERLESS, is_of_plan, plan_of, pool_of
 from headway.vectors import total
 from headway_service.sagemaker_api.tags import (
     CHECKPOINT_INTERVAL_TAG,
     MAX_CHECKPOINT_INTERVAL_S,
+    MAX_PREEMPTIONS_TAG,
+    MAX_RETRIES_TAG,
     PREEMPTIBLE_TAG,
     PRIORITY_TAGS,
     STOP_AT_PLAN_END_TAG,
@@ -120,6 +124,16 @@ class TrainingRequest:
         return interval_s(self.tags.get(CHECKPOINT_INTERVAL_TAG, ""))
 
     @property
+    def max_preemptions(self) -> int | None:
+        """How often the job may be preempted; None if it does not say."""
+        return whole_number(self.tags.get(MAX_PREEMPTIONS_TAG, ""), MAX_PREEMPTIONS)
+
+    @property
+    def max_retries(self) -> int | None:
+        """How often the job is retried after failures of one kind; None if it does not say."""
+        return whole_number(self.tags.get(MAX_RETRIES_TAG, ""), MAX_RETRIES)
+
+    @property
     def has_preferences(self) -> bool:
         """Whether it has instance preferences: no request that is launched has."""
         resources = self.raw.get("ResourceConfig")
@@ -144,10 +158,15 @@ class TrainingRequest:
 
 def interval_s(value: str) -> int | None:
     """The interval that the value of a tag gives, s; None if it is not a whole number within the limits."""
+    return whole_number(value, MAX_CHECKPOINT_INTERVAL_S) or None
+
+
+def whole_number(value: str, most: int) -> int | None:
+    """The number that the value of a tag gives; None if it is none from 0 to ``most``."""
     # SageMaker's model limits the value to 256 characters, so the number of digits needs no limit here.
     if not (value.isascii() and value.isdigit()):
         return None
-    return int(value) if 1 <= int(value) <= MAX_CHECKPOINT_INTERVAL_S else None
+    return int(value) if int(value) <= most else None
 
 
 _SERVERLESS_JOB = (InstanceGroup(part="ServerlessJobConfig", instance_type=SERVERLESS, count=1),)

@@ -116,7 +116,7 @@ class _Failed:
             retried=self.job.retried.get(kind, 0),
             repeated=before is not None and before == self.sighting.failure_reason,
         )
-        verdict = decide_retry(failure, self.configuration().retry_rules())
+        verdict = decide_retry(failure, self.configuration().retry_rules(), most=self.job.max_retries)
         if verdict.wait_ms is None:
             return End(trigger=otherwise, reason=reasons.not_retried(reason, verdict.sentence))
         retry = RetryPlan(kind=kind, not_before_ms=self.now_ms + verdict.wait_ms)

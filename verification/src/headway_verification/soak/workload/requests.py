@@ -10,7 +10,7 @@ from headway.pool_names import SERVERLESS, on_demand_pool
 from headway_sandbox.sagemaker.request_builder import G5, P5, training_request
 from headway_sandbox.sagemaker.run_script import GPU_UTILIZATION
 from headway_service.sagemaker_api.launch_request import MIN_PENDING_TIME_S
-from headway_service.sagemaker_api.tags import CHECKPOINT_INTERVAL_TAG
+from headway_service.sagemaker_api.tags import CHECKPOINT_INTERVAL_TAG, MAX_RETRIES_TAG
 from headway_verification.soak.training_plan import INSTANCES, SoldPlan
 from headway_verification.soak.workload.people import ACTS, G5_SPOT, LARGE, SMALL, People
 
@@ -101,6 +101,7 @@ class Submitters(People):
         terms = {**self._alternatives(request, sizes), **self._dependencies()}
         request, terms = self._for_reuse(request, terms)
         self._make_checkpointed(request, terms)
+        self._limit_retries(request)
         required = [each["job"] for each in terms.get("dependsOn", []) if each["condition"] == "ok"]
         if required and "reuse" not in terms:
             request["InputDataConfig"] = [
@@ -184,6 +185,11 @@ class Submitters(People):
             request["CheckpointConfig"] = {"S3Uri": "s3://jobs/checkpoints"}
         if self.predicts and number % 4:
             request["HyperParameters"] = {"sagemaker_program": list(SCRIPTS)[number % 2]}
+
+    def _limit_retries(self, request: dict[str, Any]) -> None:
+        """Let some jobs be retried once. Nothing is drawn for it."""
+        if self.acts["submit"] % 7 == 0:
+            request["Tags"].append({"Key": MAX_RETRIES_TAG, "Value": "1"})
 
     def _make_checkpointed(self, request: dict[str, Any], terms: Mapping[str, Any]) -> None:
         """Let most jobs write checkpoints, and half of these say how often. Nothing is drawn for it.

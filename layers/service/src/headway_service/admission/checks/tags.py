@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from difflib import get_close_matches
 
+from headway.jobpolicy.retry import MAX_RETRIES
 from headway_service.admission.checks.draft import Draft
 from headway_service.errors import FieldError
 from headway_service.sagemaker_api.tags import (
@@ -12,6 +13,8 @@ from headway_service.sagemaker_api.tags import (
     CHECKPOINT_INTERVAL_TAG,
     JOB_TAG,
     MAX_CHECKPOINT_INTERVAL_S,
+    MAX_PREEMPTIONS_TAG,
+    MAX_RETRIES_TAG,
     MAX_TAGS,
     OWN_PREFIX,
     PREEMPTIBLE_TAG,
@@ -19,7 +22,9 @@ from headway_service.sagemaker_api.tags import (
     STOP_AT_PLAN_END_TAG,
     TEAM_TAGS,
 )
-from headway_service.sagemaker_api.training_request import interval_s
+from headway_service.sagemaker_api.training_request import interval_s, whole_number
+
+_NO_OPT_OUT = "this queue lets no job opt out of preemption (preemption.optOut): remove the tag"
 
 
 def errors(draft: Draft) -> Iterator[FieldError]:
@@ -39,6 +44,8 @@ def errors(draft: Draft) -> Iterator[FieldError]:
     yield from _unread_errors(draft)
     yield from _priority_errors(draft)
     yield from _preemptible_errors(draft)
+    yield from _max_preemptions_errors(draft)
+    yield from _max_retries_errors(draft)
     yield from _plan_end_errors(draft)
     yield from _interval_errors(draft)
 
@@ -86,7 +93,28 @@ def _preemptible_errors(draft: Draft) -> Iterator[FieldError]:
             message = f"is {value!r:.40}; {PREEMPTIBLE_TAG} is 'true' or 'false'"
             yield FieldError(field=f"Tags[{i}].Value", message=message)
         elif value == "false" and not draft.configuration.preemption.opt_out:
-            message = "is 'false', but this queue lets no job opt out of preemption (preemption.optOut): remove the tag"
+            message = f"is {value!r}, but {_NO_OPT_OUT}"
+            yield FieldError(field=f"Tags[{i}].Value", message=message)
+
+
+def _max_preemptions_errors(draft: Draft) -> Iterator[FieldError]:
+    rules = draft.configuration.preemption
+    for i, value in draft.request.tagged((MAX_PREEMPTIONS_TAG,)):
+        count = whole_number(value, rules.max_per_job)
+        if count is None:
+            message = f"is {value!r:.40}; it is a whole number from 0 to {rules.max_per_job} (preemption.maxPerJob)"
+            yield FieldError(field=f"Tags[{i}].Value", message=message)
+        elif count < rules.max_per_job and not rules.opt_out:
+            message = (
+                f"is {value!r}, but this queue lets no job opt out of preemption (preemption.optOut): remove the tag"
+            )
+            yield FieldError(field=f"Tags[{i}].Value", message=message)
+
+
+def _max_retries_errors(draft: Draft) -> Iterator[FieldError]:
+    for i, value in draft.request.tagged((MAX_RETRIES_TAG,)):
+        if whole_number(value, MAX_RETRIES) is None:
+            message = f"is {value!r:.40}; it is a whole number from 0 to {MAX_RETRIES}"
             yield FieldError(field=f"Tags[{i}].Value", message=message)
 
 

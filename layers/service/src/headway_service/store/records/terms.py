@@ -100,6 +100,9 @@ class AllTerms(QueuedTerms):
     preemptible: bool = True
     #: How often it has given way to another job.
     preemption_count: int = 0
+    #: How often it may, and how often it is retried after failures of one kind; None for what the policy says.
+    max_preemptions: int | None = None
+    max_retries: int | None = None
 
     def terms(self, owner: str) -> JobTerms:
         """The terms of the job.
@@ -113,6 +116,8 @@ class AllTerms(QueuedTerms):
             checkpoints_every_ms=self.checkpoint_interval_s and self.checkpoint_interval_s * 1000,
             preemptible=self.preemptible,
             preemptions=self.preemption_count,
+            max_preemptions=self.max_preemptions,
+            max_retries=self.max_retries,
         )
 
     def attributes_for(self, record: type[Record]) -> dict[str, Any]:
@@ -145,4 +150,6 @@ def attributes_of(terms: JobTerms) -> dict[str, Any]:
         "checkpoint_interval_s": None if every_ms is None else every_ms // 1000,
         "preemptible": terms.preemptible,
         "preemption_count": terms.preemptions,
+        "max_preemptions": terms.max_preemptions,
+        "max_retries": terms.max_retries,
     }
