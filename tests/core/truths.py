@@ -104,9 +104,13 @@ class _NoMemo(Memo):
 
 def without_memo(snapshot: Snapshot) -> Plan:
     """Decide without the memo."""
-    state = PassState(on_what_is_promised(snapshot), explain=True)
-    state.memo = _NoMemo(state.ground)
-    return decide(state)
+    for fills_gaps in (False, True):
+        state = PassState(on_what_is_promised(snapshot), explain=True, fills_gaps=fills_gaps)
+        state.memo = _NoMemo(state.ground)
+        plan = decide(state)
+        if plan.actions or not state.has_gaps:
+            break
+    return plan
 
 
 def same_reasons(plain: Plan, plan: Plan) -> bool:

@@ -111,6 +111,14 @@ class Allocation:
         """Whether nobody uses its instances, so that every job outranks it."""
         return bool(self.warm) or self.lacks_instances
 
+    @property
+    def counts_for_team(self) -> bool:
+        """Whether its instances count as its team's, beside the team's limit.
+
+        Those of a warm pool are nobody's, and those of an opportunistic attempt are not its team's by right.
+        """
+        return not (self.warm or self.opportunistic)
+
     def capped_until_ms(self, most: int) -> int | None:
         """Until when a cap on preemptions protects it from another one, ms; 0 if it does not, None for ever.
 

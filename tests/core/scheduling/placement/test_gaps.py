@@ -209,7 +209,7 @@ def test_a_gap_is_cleared_no_sooner_than_its_attempts_may_be_stopped() -> None:
 
 def test_the_first_job_is_told_who_is_in_the_gap_before_it() -> None:
     plan = schedule(snapshot(LONG, FILLING, head(), policy=FILL))
-    assert "`filler` (priority 5, in a gap, without a time limit)" in reason_of(plan, "head")
+    assert "`filler` (priority 5, opportunistic, without a time limit)" in reason_of(plan, "head")
     assert plan.waits[0].start_by_ms == NOW_MS + HOUR_S * 1000
 
 

@@ -6,16 +6,18 @@ A queue is played to its end on virtual time: what it says of its first blocked 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from headway.forecasting.simulation import Delays, Event, EventKind, Simulation
 from headway.model import STOP_MS, Allocation, Snapshot, WaitingJob
 from headway.plan import Plan, Preempt, Start
-from headway.policy import Fill, Policy
+from headway.policy import Fill, Order, Policy, Team
 from headway.scheduling.invariants import check_plan
-from headway.scheduling.ordering import returning_rank, waiting_rank
+from headway.scheduling.ordering import handicap_ms, returning_rank, waiting_rank
 from headway.scheduling.scheduler import schedule
 from tests.core.builders import allocation, waiting_job
 
@@ -148,3 +150,110 @@ def test_no_first_job_starts_later_than_it_was_told_as_gaps_are_filled(snapshot:
     played = Played(snapshot).play(part)
     assert not played.late
     assert played.done == {each.job for each in snapshot.allocations} | {each.name for each in snapshot.waiting}
+
+
+def runs(name: str, demand: dict[str, int], limit: int, **more: Any) -> Allocation:
+    """An attempt that has just started, with a limit in minutes."""
+    at = {"since_ms": NOW_MS, "entry_time_ms": NOW_MS - HOUR_MS, "limit_ms": limit * MINUTE_MS}
+    return allocation(job=name, attempt=f"{name}-1", demand=demand, **{"priority": 5, **at, **more})
+
+
+def waits(name: str, demand: dict[str, int], entered: int, limit: int, **more: Any) -> WaitingJob:
+    """A job that entered some minutes ago, with a limit in minutes."""
+    at = {"entry_time_ms": NOW_MS - entered * MINUTE_MS, "limit_ms": limit * MINUTE_MS}
+    return waiting_job(name=name, demand=demand, **{"priority": 5, **at, **more})
+
+
+def starts_in(snapshot: Snapshot, **parts: float) -> tuple[dict[str, float], list[str]]:
+    """When each job starts first, in minutes, and who is stopped for whom."""
+    started: dict[str, float] = {}
+    stopped: list[str] = []
+
+    def record(event: Event) -> None:
+        if event.kind is EventKind.STARTED:
+            started.setdefault(event.job, (event.time_ms - NOW_MS) / MINUTE_MS)
+
+    def decide(now: Snapshot) -> Plan:
+        plan = schedule(now)
+        stopped.extend(f"{each.job} for {each.for_job}" for each in plan.actions if isinstance(each, Preempt))
+        return plan
+
+    def run_ms(job: Allocation | WaitingJob) -> int:
+        assert job.terms.limit_ms is not None
+        name = job.job if isinstance(job, Allocation) else job.name
+        return int(job.terms.limit_ms * parts.get(name, 1))
+
+    Simulation(snapshot, decide, run_ms, delays=Delays(stop_ms=STOP_MS), record=record).run()
+    return started, stopped
+
+
+@pytest.mark.parametrize(("part", "starts_at"), [(1.0, 300), (1 / 6, 52)], ids=["at its time", "sooner"])
+def test_what_fills_a_gap_is_not_its_teams_by_right(part: float, starts_at: float) -> None:
+    """When `other` has ended, the team would have less than it is guaranteed without the filler, but it has too much
+    with it."""
+    policy = Policy(fill=Fill.CHECKPOINTING, teams={"a": Team(guaranteed={POOL: 1}), "b": Team()})
+    snapshot = Snapshot(
+        now_ms=NOW_MS,
+        pools={POOL: 4},
+        allocations=(runs("other", {POOL: 1}, 300, team="a"),),
+        waiting=(
+            waits("head", {POOL: 4}, 20, 60, priority=6, team="b"),
+            waits("filler", {POOL: 3}, 19, 500, team="a", checkpoints=True),
+        ),
+        policy=policy,
+    )
+    started, stopped = starts_in(snapshot, other=part)
+    assert started == {"filler": 0, "head": starts_at}
+    assert stopped == ["filler for head"]
+
+
+def test_a_job_comes_before_nobody_by_what_it_did_in_a_gap() -> None:
+    """In the order `shortest-remaining` it would take back what was freed for the job ahead."""
+    policy = Policy(fill=Fill.CHECKPOINTING, order=Order.SHORTEST_REMAINING)
+
+    def left(minutes: int, demand: dict[str, int]) -> dict[str, Any]:
+        left_ms = minutes * MINUTE_MS
+        return {"left_ms": left_ms, "handicap_ms": handicap_ms(left_ms, demand, policy), "checkpoints": True}
+
+    one, two = {POOL: 1}, {POOL: 2}
+    snapshot = Snapshot(
+        now_ms=NOW_MS,
+        pools={POOL: 2},
+        allocations=(runs("long", one, 300, left_ms=300 * MINUTE_MS),),
+        waiting=(
+            waits("head", two, 19, 200, **left(200, two)),
+            waits("filler", one, 20, 600, **left(600, one)),
+        ),
+        policy=policy,
+    )
+    assert starts_in(snapshot) == ({"filler": 0, "head": 300}, ["filler for head"])
+
+
+def test_a_job_keeps_the_start_that_is_reserved_for_it() -> None:
+    """It is the first one of its pools, so `behind` waits for it. In a gap it would give way to that."""
+    other = "ml.g5.xlarge"
+    snapshot = Snapshot(
+        now_ms=NOW_MS,
+        pools={POOL: 4, other: 1},
+        allocations=(runs("x", {other: 1}, 60),),
+        waiting=(
+            waits("both", {POOL: 1, other: 1}, 20, 60),
+            waits("wide", {POOL: 4}, 19, 480, checkpoints=True),
+            waits("behind", {POOL: 1}, 18, 480),
+        ),
+        policy=Policy(fill=Fill.CHECKPOINTING),
+    )
+    assert starts_in(snapshot) == ({"both": 60, "wide": 120, "behind": 600}, [])
+
+
+def test_a_gap_is_cleared_together_with_other_attempts_once_the_job_fits() -> None:
+    snapshot = Snapshot(
+        now_ms=NOW_MS,
+        pools={POOL: 3},
+        allocations=(runs("long", {POOL: 1}, 300), runs("low", {POOL: 1}, 900, priority=1)),
+        waiting=(waits("head", {POOL: 3}, 20, 60), waits("filler", {POOL: 1}, 19, 600, checkpoints=True)),
+        policy=Policy(fill=Fill.CHECKPOINTING),
+    )
+    started, stopped = starts_in(snapshot)
+    assert started["head"] == 302
+    assert sorted(stopped) == ["filler for head", "low for head"]

@@ -95,8 +95,8 @@ def test_it_keeps_the_turn_that_it_had_when_it_started() -> None:
 def test_in_a_gap_it_keeps_what_its_team_is_guaranteed() -> None:
     policy = Policy(teams={"a": Team(), "b": Team(guaranteed={P5: 1})})
     mine, theirs = changed(IN_GAP, team="b"), job("w", 9, team="a")
-    for held_now, why in ((1, Protected.GUARANTEED), (2, None)):
-        use = {"b": {P5: held_now}}
+    for held_beside, why in ((0, Protected.GUARANTEED), (1, None)):
+        use = {"b": {P5: held_beside}}
         assert not_outranked(theirs, mine, use, NOW_MS, policy, reclaims=False, in_gap=True) is why
 
 

@@ -472,7 +472,9 @@ class Simulation:
             keep_ms=0,
             standing=replace(ended.terms.standing, left_ms=None, attained_ms=None),
         )
-        pool = replace(ended, terms=terms, since_ms=self.now_ms, warm=ended.terms.warm_key, stopping=False)
+        pool = replace(
+            ended, terms=terms, since_ms=self.now_ms, warm=ended.terms.warm_key, stopping=False, opportunistic=False
+        )
         self._allocations[pool.attempt] = pool
         self._end_by(pool.attempt, self.now_ms + ended.terms.keep_ms)
         self._emit(EventKind.KEPT, pool.job, pool.demand, pool.attempt)

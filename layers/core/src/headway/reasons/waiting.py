@@ -501,7 +501,7 @@ def _terms(holder: Allocation, protected: ProtectedFrom, now_ms: int, policy: Po
         return "being released" if holder.stopping else f"until {clock_time(max(now_ms, _end_ms(holder)), now_ms)}"
     rank = "outside the queue" if holder.outside else f"priority {holder.terms.priority}"
     if holder.opportunistic:
-        rank += ", in a gap"
+        rank += ", opportunistic"
     if holder.stopping:
         return f"{rank}, stopping"
     if holder.lacks_instances:

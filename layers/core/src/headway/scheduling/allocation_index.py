@@ -58,8 +58,8 @@ class AllocationIndex:
 
     @property
     def working(self) -> list[Allocation]:
-        """The live ones without the warm pools, which only count toward the limit of their team."""
-        return [each for each in self._live.values() if not each.warm] if self.warm else list(self._live.values())
+        """The live ones whose instances count as their teams'."""
+        return [each for each in self._live.values() if each.counts_for_team]
 
     @property
     def lowest_priority(self) -> int:

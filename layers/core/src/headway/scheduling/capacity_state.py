@@ -197,7 +197,7 @@ class CapacityState:
         frees = self.allocations.charged(victim)
         used = overlap(lacking, frees)
         self.allocations.stop(victim)
-        if self._policy.teams and not victim.warm:
+        if self._policy.teams and victim.counts_for_team:
             self.use.add(victim.terms.team, victim.demand, -1)
         self.unclaimed = plus(self.unclaimed, positive(minus(frees, used)))
         return freed, used

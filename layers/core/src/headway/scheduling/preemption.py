@@ -242,7 +242,7 @@ class Preemption:
         """
         until_ms = self._waits_until_ms(job, self._now_ms)
         # The job has waited for opportunistic attempts already: its start may be promised.
-        if until_ms is None or any(each.opportunistic for each in victims):
+        if until_ms is None or all(each.opportunistic for each in victims):
             return self._now_ms
         self._comparisons.made += len(victims) * (1 + min(len(victims), MAX_MOMENTS))
         reclaims = self.reclaims(job)
@@ -267,9 +267,10 @@ class Preemption:
         """
         own = [victim for victim in victims if victim.terms.team == job.terms.team and not victim.is_unused]
         guaranteed = self._policy.team(job.terms.team).guaranteed
-        if not own or not guaranteed or self._guarantees.covers_without(job, [victim.demand for victim in own]):
+        counted = [victim.demand for victim in own if victim.counts_for_team]
+        if not own or not guaranteed or self._guarantees.covers_without(job, counted):
             return set()
-        left = minus(self._use.get(job.terms.team, {}), total(victim.demand for victim in own))
+        left = minus(self._use.get(job.terms.team, {}), total(counted))
         return {victim.attempt for victim in own if within_guarantee(left, victim.demand, guaranteed)}
 
     def may_wait_at(self, job: WaitingJob, time_ms: int) -> bool:

@@ -69,6 +69,9 @@ def standing_after(attempt: Allocation, until_ms: int, kept_ms: int) -> Standing
     if attained_ms is not None:
         attained_ms = current_attained_ms(attempt, until_ms)
         handicap = attained_handicap_ms(attained_ms, before.max_handicap_ms)
+    if attempt.opportunistic:
+        # What it did in a gap brings it before no job that was ahead of it.
+        handicap = max(handicap, before.handicap_ms)
     return Standing(
         handicap_ms=handicap,
         left_ms=left_ms,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from headway.model import LATE_MS, STOP_MS, Allocation, Demand, WaitingJob
 from headway.scheduling.lost_work.checkpoints import WRITTEN_MS, interval_ms
-from headway.scheduling.placement.ground import Ground
+from headway.scheduling.placement.ground import Ground, combination
 from headway.scheduling.victims.protection import outranks, protected_until_ms
 
 NOTICE_MS = STOP_MS + LATE_MS
@@ -21,8 +21,8 @@ STARTING_MS = 5 * 60_000
 def may_fill(job: WaitingJob, counted: Demand, ground: Ground) -> bool:
     """Whether a job may start now although it would still run into reserved starts.
 
-    It writes checkpoints, it can be stopped for each job that it would delay, in time for its start, and before that
-    it has the time to write one checkpoint at least.
+    No start is reserved for it, it writes checkpoints, it can be stopped for each job that it would delay, in time for
+    its start, and before that it has the time to write one checkpoint at least.
 
     Args:
         job: the job.
@@ -31,6 +31,9 @@ def may_fill(job: WaitingJob, counted: Demand, ground: Ground) -> bool:
     """
     policy, now_ms = ground.policy, ground.now_ms
     if not ground.fills_gaps or not job.terms.checkpoints:
+        return False
+    if not ground.reserved_starts.is_at_depth(combination(job.demand)):
+        # A start is reserved for it, which it would lose: jobs behind it wait for that.
         return False
     attempt = Allocation(
         job=job.name, attempt="", demand=job.demand, terms=job.terms, since_ms=now_ms, opportunistic=True
@@ -41,9 +44,6 @@ def may_fill(job: WaitingJob, counted: Demand, ground: Ground) -> bool:
     every_ms = interval_ms(attempt, policy) or policy.checkpoint_interval_ms
     stopped_from_ms = max(protected_ms, now_ms + STARTING_MS + every_ms + WRITTEN_MS)
     until_ms, use = ground.until_ms(job), ground.capacity.use
-    if policy.teams:
-        use = use.copy()
-        use.add(job.terms.team, job.demand)
     return all(
         head.stops_others
         and head.start_ms is not None

@@ -144,6 +144,6 @@ def _unused_guarantee(team: str, allocations: Sequence[Allocation], policy: Poli
     """What a team is guaranteed and does not hold, per pool; attempts that are stopping do not count as held."""
     held = Counter[str]()
     for each in allocations:
-        if each.terms.team == team and not each.stopping and not each.warm:
+        if each.terms.team == team and each.counts_for_team and not each.stopping:
             held.update(each.demand)
     return {pool: count - held[pool] for pool, count in policy.team(team).guaranteed.items()}

@@ -57,12 +57,12 @@ class Borrowing:
     def share(self, allocation: Allocation) -> float:
         """What the team of an attempt borrows over its weight: the dominant part of a pool, as where teams take turns.
 
-        Nothing for the job's own team, and without limit for what nobody uses, which goes first.
+        Nothing for the job's own team, and without limit for what is nobody's by right, which goes first.
         """
         team = allocation.terms.team
         if not self.counts:
             return 0.0
-        if allocation.is_unused:
+        if allocation.is_unused or allocation.opportunistic:
             return inf
         if team == self._team:
             return 0.0
@@ -83,7 +83,7 @@ class Borrowing:
             return
         queues: dict[str, deque[tuple[int, Allocation]]] = {}
         for place, each in enumerate(in_victim_order):
-            if each.is_unused:
+            if each.is_unused or each.opportunistic:
                 # These are before all others in the order of preemption.
                 yield each
             else:
@@ -98,7 +98,6 @@ class Borrowing:
         return self.left.get(allocation.terms.team, {})
 
     def _hold(self, victim: Allocation, held: Demand) -> None:
-        # A warm pool is nobody's share.
-        if self._policy.teams and not victim.warm:
+        if self._policy.teams and victim.counts_for_team:
             self.left = {**self.left, victim.terms.team: held}
             self._shares.pop(victim.terms.team, None)

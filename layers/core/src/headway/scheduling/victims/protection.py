@@ -8,7 +8,7 @@ from headway.model import Allocation, Demand, WaitingJob
 from headway.policy import Policy
 from headway.protected import Protected
 from headway.scheduling.equals.victims import gives_way
-from headway.scheduling.fair_share import is_borrowed
+from headway.scheduling.fair_share import is_borrowed, within_guarantee
 from headway.scheduling.ordering import capped_priority, returning_rank, running_priority, waiting_rank
 
 
@@ -102,7 +102,7 @@ def not_outranked(
     Args:
         job: the waiting job.
         allocation: the attempt.
-        use: instances per pool that each team holds, without stopping attempts.
+        use: instances per pool that each team holds, without stopping and opportunistic attempts.
         now_ms: the moment of the decision.
         policy: the rules.
         reclaims: whether the job's team is within its guarantee with this job.
@@ -119,8 +119,12 @@ def not_outranked(
         return why
     if why is not None and not reclaims:
         return why
-    guaranteed = policy.team(allocation.terms.team).guaranteed
-    borrowed = is_borrowed(use.get(allocation.terms.team, {}), allocation, guaranteed)
+    held, guaranteed = use.get(allocation.terms.team, {}), policy.team(allocation.terms.team).guaranteed
+    if allocation.opportunistic:
+        # It is not among what its team holds by right. If it would be, its job would rank first again.
+        borrowed = not within_guarantee(held, allocation.demand, guaranteed)
+    else:
+        borrowed = is_borrowed(held, allocation, guaranteed)
     return None if borrowed else Protected.GUARANTEED
 
 
