@@ -301,3 +301,14 @@ def test_when_a_job_that_clears_a_gap_has_ended_is_known() -> None:
         line = (head(), changed(job("next", 5, entered=2, count=2), limit_ms=9 * HOUR_S * 1000))
         plan = schedule(snapshot(LONG, in_gap, *line, policy=policy))
         assert [wait.start_by_ms for wait in plan.waits] == [NOW_MS + HOUR_S * 1000, second_ms]
+
+
+@pytest.mark.parametrize("by_priority", [False, True], ids=["of a gap", "of lower priority"])
+def test_what_a_job_counts_on_beside_a_cleared_gap_stays_its_own(*, by_priority: bool) -> None:
+    """It ends before the reserved start. Otherwise the next decision would fill the rest of the gap."""
+    stopping = replace(FILLING, stopping=True, freed_for="mine", freed={P5: 1}, opportunistic=not by_priority)
+    mine = job("mine", 5, entered=2, count=2, limit_s=60)
+    parts = (held("long", 5, ends_in_s=HOUR_S), stopping, replace(head(), demand={P5: 3}), mine)
+    other = replace(changed(filler(), entry_time_ms=3), name="other")
+    plan = schedule(snapshot(*parts, other, size=3, policy=FILL))
+    assert opportunistic(plan) == ["other"] * by_priority

@@ -76,12 +76,6 @@ class Sources:
     counted: Demand
 
     @property
-    def are_opportunistic(self) -> bool:
-        """Whether all that has to be stopped is opportunistic, and nothing is stopping already."""
-        is_stopping = bool(self.from_unclaimed) or bool(self.overcommitted)
-        return bool(self.victims) and not is_stopping and all(each.opportunistic for each in self.victims)
-
-    @property
     def suffice(self) -> bool:
         """Whether the job gets all that it needs from them."""
         return not self.lacking or bool(self.victims)

@@ -155,7 +155,11 @@ def _await(want: Want, need: Demand, ground: Ground, taken: TakeOver) -> AfterSt
         fits = not sources.is_after_stops
         head = (ground.reserved_starts.delayed_by(sources.counted, want.until_ms) if fits else None) or delayed
         return WouldDelay(
-            job=job, need=need, head=head, is_after_stops=not fits, is_for_limit=sources.are_opportunistic
+            job=job,
+            need=need,
+            head=head,
+            is_after_stops=not fits,
+            is_for_limit=_awaits_only_opportunistic(job, sources, ground),
         )
     return AfterStops(
         want=want,
@@ -175,7 +179,17 @@ def _proven_ms(job: WaitingJob, sources: Sources, ground: Ground) -> int | None:
     it has their instances in the time in which those would be stopped for a reserved start.
     """
     until_ms = ground.until_ms(job)
-    return until_ms + NOTICE_MS if until_ms is not None and sources.are_opportunistic else None
+    if until_ms is None or not _awaits_only_opportunistic(job, sources, ground):
+        return None
+    return until_ms + NOTICE_MS
+
+
+def _awaits_only_opportunistic(job: WaitingJob, sources: Sources, ground: Ground) -> bool:
+    """Whether all that has to stop for a job, or is stopping for it, is opportunistic."""
+    stopping = ground.capacity.earmarked.get(job.name, ())
+    if sources.from_unclaimed or sources.overcommitted or not (stopping or sources.victims):
+        return False
+    return all(each.opportunistic for each in (*stopping, *sources.victims))
 
 
 def _lacking(job: WaitingJob, need: Demand, lacking: Demand, ground: Ground) -> Lacking:
