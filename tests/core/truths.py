@@ -104,13 +104,16 @@ class _NoMemo(Memo):
 
 def without_memo(snapshot: Snapshot) -> Plan:
     """Decide without the memo."""
-    for fills_gaps in (False, True):
-        state = PassState(on_what_is_promised(snapshot), explain=True, fills_gaps=fills_gaps)
-        state.memo = _NoMemo(state.ground)
-        plan = decide(state)
-        if plan.actions or not state.has_gaps:
-            break
-    return plan
+    state, plan = _decided_without_memo(snapshot, fills_gaps=False)
+    if plan.actions or not state.has_gaps:
+        return plan
+    return _decided_without_memo(snapshot, fills_gaps=True)[1]
+
+
+def _decided_without_memo(snapshot: Snapshot, *, fills_gaps: bool) -> tuple[PassState, Plan]:
+    state = PassState(on_what_is_promised(snapshot), explain=True, fills_gaps=fills_gaps)
+    state.memo = _NoMemo(state.ground)
+    return state, decide(state)
 
 
 def same_reasons(plain: Plan, plan: Plan) -> bool:

@@ -16,6 +16,7 @@ from headway.model import Allocation, Snapshot, WaitingJob
 from headway.plan import Plan
 from headway.policy import PREDICTED_ORDERS, Order, Policy
 from headway.scheduling import preemption, standing
+from headway.scheduling.victims import protection
 from headway.scheduling.equals.expected import extended as extended_by
 from headway.scheduling.scheduler import schedule
 from headway_service.launching.executor import Executor
@@ -107,7 +108,7 @@ def assert_in_a_run(likely: int, seen: Callable[[], bool], every: int = 1, **opt
 @pytest.mark.parametrize("order", PREEMPTING_SEEDS)
 def test_in_runs_with_an_order_that_preempts_jobs_preempt_equals(order: Order, monkeypatch: pytest.MonkeyPatch) -> None:
     gave_way: list[bool] = []
-    real = preemption.yields_to_equal
+    real = protection.yields_to_equal
 
     def yields(*given: Any) -> bool:
         gave_way.append(real(*given))
@@ -120,7 +121,7 @@ def test_in_runs_with_an_order_that_preempts_jobs_preempt_equals(order: Order, m
 def test_in_some_runs_jobs_preempt_equals_by_predictions_and_outlive_these(monkeypatch: pytest.MonkeyPatch) -> None:
     expected: list[bool] = []
     extended: list[bool] = []
-    yields = preemption.yields_to_equal
+    yields = protection.yields_to_equal
 
     def gives_way(allocation: Allocation, job: WaitingJob, at_ms: int, policy: Policy) -> bool:
         given = yields(allocation, job, at_ms, policy)
