@@ -16,9 +16,9 @@ from headway.model import Allocation, Snapshot, WaitingJob
 from headway.plan import Plan
 from headway.policy import PREDICTED_ORDERS, Order, Policy
 from headway.scheduling import preemption, standing
-from headway.scheduling.victims import protection
 from headway.scheduling.equals.expected import extended as extended_by
 from headway.scheduling.scheduler import schedule
+from headway.scheduling.victims import protection
 from headway_service.launching.executor import Executor
 from headway_service.observability.logging import logger
 from headway_service.scheduling import decide
