@@ -43,6 +43,9 @@ from tests.core.strategies import (
 
 MAX_EXAMPLES = 2000
 
+BY_PRIORITY = (preemption, protection)
+"""The modules that compare priorities of attempts and jobs: for the choice of candidates, and for each of them."""
+
 ANY = snapshots()
 FEW = snapshots("none", ageing=False, most=3)
 BEYOND_LIMITS = snapshots("none", ageing=False, most=3, stops=False).map(beyond_limits)
@@ -127,12 +130,12 @@ MUTANTS: dict[str, tuple[object, str, object, Callable[[Any], None], SearchStrat
         preemption, "is_preemptible", lambda *_: True, promises.protected_attempts_run_on, ANY
     ),
     "equal priority is preempted": (
-        protection, "running_priority", lambda *args: running_priority(*args) - 1,
+        BY_PRIORITY, "running_priority", lambda *args: running_priority(*args) - 1,
         promises.only_who_may_be_preempted_is,
         FULL,
     ),
     "two jobs of equal priority preempt each other": (
-        protection, "running_priority", lambda *args: running_priority(*args) - 1, histories.preemption_comes_to_an_end,
+        BY_PRIORITY, "running_priority", lambda *args: running_priority(*args) - 1, histories.preemption_comes_to_an_end,
         PLAIN,
     ),
     "everybody reclaims": (
@@ -145,7 +148,7 @@ MUTANTS: dict[str, tuple[object, str, object, Callable[[Any], None], SearchStrat
         allocation_index, "victim_order", _dearest_first, promises.no_cheaper_single_victim_would_have_done, FULL
     ),
     "teams may have any priority": (
-        protection, "capped_priority", lambda priority, *_: priority, promises.only_who_may_be_preempted_is, FULL_TEAM
+        BY_PRIORITY, "capped_priority", lambda priority, *_: priority, promises.only_who_may_be_preempted_is, FULL_TEAM
     ),
     "what others are guaranteed is preempted": (
         protection, "is_borrowed", lambda *_: True, promises.only_who_may_be_preempted_is, FULL_TEAMS
@@ -229,8 +232,9 @@ MUTANTS: dict[str, tuple[object, str, object, Callable[[Any], None], SearchStrat
 
 @pytest.mark.parametrize("rule", MUTANTS)
 def test_a_violated_promise_is_detected(rule: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    target, name, broken, holds, examples = MUTANTS[rule]
-    monkeypatch.setattr(target, name, broken)
+    targets_of_rule, name, broken, holds, examples = MUTANTS[rule]
+    for target in targets_of_rule if isinstance(targets_of_rule, tuple) else (targets_of_rule,):
+        monkeypatch.setattr(target, name, broken)
 
     def is_noticed(example: Any) -> bool:
         try:
