@@ -165,7 +165,7 @@ def snapshots(
                 keep_ms=0 if full or plain else draw(st.sampled_from([0, 0, 5 * STEP_MS])),
                 # One that is being preempted was not protected before.
                 preemptions=0 if freed else draw(st.integers(0, 1)),
-                max_preemptions=None if freed else draw(st.sampled_from([None, None, None, 0, 1])),
+                max_preemptions=None if freed or full or plain else draw(st.sampled_from([None, None, None, 0, 1])),
                 stopping=bool(freed) or (not full and draw(st.sampled_from([False, False, False, True]))),
                 freed_for=freed_for if freed else None,
                 freed=freed or None,

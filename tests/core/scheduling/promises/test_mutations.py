@@ -135,7 +135,8 @@ MUTANTS: dict[str, tuple[object, str, object, Callable[[Any], None], SearchStrat
         FULL,
     ),
     "two jobs of equal priority preempt each other": (
-        BY_PRIORITY, "running_priority", lambda *args: running_priority(*args) - 1, histories.preemption_comes_to_an_end,
+        BY_PRIORITY, "running_priority", lambda *args: running_priority(*args) - 1,
+        histories.preemption_comes_to_an_end,
         PLAIN,
     ),
     "everybody reclaims": (
