@@ -18,18 +18,18 @@ STOP_AT_PLAN_END_TAG = "headway:stop-at-plan-end"
 CHECKPOINT_INTERVAL_TAG = "headway:checkpoint-interval-s"
 """Tag of how often the job writes a checkpoint, in whole seconds."""
 
-MAX_PREEMPTIONS_TAG = "headway:max-preemptions"
+PREEMPTIONS_TAG = "headway:max-preemptions"
 """Tag of how often the job may be preempted, if that is less often than the policy says."""
 
-MAX_RETRIES_TAG = "headway:max-retries"
+RETRIES_TAG = "headway:max-retries"
 """Tag of how often the job is retried after failures of one kind, if that is less often than the policy says."""
 
 READ_TAGS = (
     *PRIORITY_TAGS,
     *TEAM_TAGS,
     PREEMPTIBLE_TAG,
-    MAX_PREEMPTIONS_TAG,
-    MAX_RETRIES_TAG,
+    PREEMPTIONS_TAG,
+    RETRIES_TAG,
     STOP_AT_PLAN_END_TAG,
     CHECKPOINT_INTERVAL_TAG,
 )

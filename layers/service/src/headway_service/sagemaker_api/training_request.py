@@ -14,10 +14,10 @@ from headway.vectors import total
 from headway_service.sagemaker_api.tags import (
     CHECKPOINT_INTERVAL_TAG,
     MAX_CHECKPOINT_INTERVAL_S,
-    MAX_PREEMPTIONS_TAG,
-    MAX_RETRIES_TAG,
     PREEMPTIBLE_TAG,
+    PREEMPTIONS_TAG,
     PRIORITY_TAGS,
+    RETRIES_TAG,
     STOP_AT_PLAN_END_TAG,
     TEAM_TAGS,
 )
@@ -126,12 +126,12 @@ class TrainingRequest:
     @property
     def max_preemptions(self) -> int | None:
         """How often the job may be preempted; None if it does not say."""
-        return whole_number(self.tags.get(MAX_PREEMPTIONS_TAG, ""), MAX_PREEMPTIONS)
+        return whole_number(self.tags.get(PREEMPTIONS_TAG, ""), MAX_PREEMPTIONS)
 
     @property
     def max_retries(self) -> int | None:
         """How often the job is retried after failures of one kind; None if it does not say."""
-        return whole_number(self.tags.get(MAX_RETRIES_TAG, ""), MAX_RETRIES)
+        return whole_number(self.tags.get(RETRIES_TAG, ""), MAX_RETRIES)
 
     @property
     def has_preferences(self) -> bool:

@@ -10,7 +10,7 @@ from headway.pool_names import SERVERLESS, on_demand_pool
 from headway_sandbox.sagemaker.request_builder import G5, P5, training_request
 from headway_sandbox.sagemaker.run_script import GPU_UTILIZATION
 from headway_service.sagemaker_api.launch_request import MIN_PENDING_TIME_S
-from headway_service.sagemaker_api.tags import CHECKPOINT_INTERVAL_TAG, MAX_RETRIES_TAG
+from headway_service.sagemaker_api.tags import CHECKPOINT_INTERVAL_TAG, RETRIES_TAG
 from headway_verification.soak.training_plan import INSTANCES, SoldPlan
 from headway_verification.soak.workload.people import ACTS, G5_SPOT, LARGE, SMALL, People
 
@@ -189,7 +189,7 @@ class Submitters(People):
     def _limit_retries(self, request: dict[str, Any]) -> None:
         """Let some jobs be retried once. Nothing is drawn for it."""
         if self.acts["submit"] % 7 == 0:
-            request["Tags"].append({"Key": MAX_RETRIES_TAG, "Value": "1"})
+            request["Tags"].append({"Key": RETRIES_TAG, "Value": "1"})
 
     def _make_checkpointed(self, request: dict[str, Any], terms: Mapping[str, Any]) -> None:
         """Let most jobs write checkpoints, and half of these say how often. Nothing is drawn for it.

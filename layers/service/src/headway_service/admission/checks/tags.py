@@ -13,12 +13,12 @@ from headway_service.sagemaker_api.tags import (
     CHECKPOINT_INTERVAL_TAG,
     JOB_TAG,
     MAX_CHECKPOINT_INTERVAL_S,
-    MAX_PREEMPTIONS_TAG,
-    MAX_RETRIES_TAG,
     MAX_TAGS,
     OWN_PREFIX,
     PREEMPTIBLE_TAG,
+    PREEMPTIONS_TAG,
     READ_TAGS,
+    RETRIES_TAG,
     STOP_AT_PLAN_END_TAG,
     TEAM_TAGS,
 )
@@ -99,7 +99,7 @@ def _preemptible_errors(draft: Draft) -> Iterator[FieldError]:
 
 def _max_preemptions_errors(draft: Draft) -> Iterator[FieldError]:
     rules = draft.configuration.preemption
-    for i, value in draft.request.tagged((MAX_PREEMPTIONS_TAG,)):
+    for i, value in draft.request.tagged((PREEMPTIONS_TAG,)):
         count = whole_number(value, rules.max_per_job)
         if count is None:
             message = f"is {value!r:.40}; it is a whole number from 0 to {rules.max_per_job} (preemption.maxPerJob)"
@@ -112,7 +112,7 @@ def _max_preemptions_errors(draft: Draft) -> Iterator[FieldError]:
 
 
 def _max_retries_errors(draft: Draft) -> Iterator[FieldError]:
-    for i, value in draft.request.tagged((MAX_RETRIES_TAG,)):
+    for i, value in draft.request.tagged((RETRIES_TAG,)):
         if whole_number(value, MAX_RETRIES) is None:
             message = f"is {value!r:.40}; it is a whole number from 0 to {MAX_RETRIES}"
             yield FieldError(field=f"Tags[{i}].Value", message=message)
