@@ -17,7 +17,6 @@ def oracle_jct_s(traces: Path, trace: Trace) -> float:
 
     Args:
         traces: the folder of the traces, with the reference.
-        trace: the trace.
 
     Raises:
         InvalidInput: the reference failed.

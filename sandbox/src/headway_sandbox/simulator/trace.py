@@ -118,7 +118,6 @@ def write_trace(trace: Trace, path: Path, *, times: int = 1) -> None:
     """Write a trace as a compressed file that the traces' references read.
 
     Args:
-        trace: the trace.
         path: the file.
         times: what the GPUs of each job are multiplied by.
     """

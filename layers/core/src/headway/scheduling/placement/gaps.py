@@ -25,7 +25,6 @@ def may_fill(job: WaitingJob, counted: Demand, ground: Ground) -> bool:
     its start, and before that it has the time to write one checkpoint at least.
 
     Args:
-        job: the job.
         counted: the instances among those that it takes that reserved starts may rely on.
         ground: what it is placed on.
     """
