@@ -23,15 +23,19 @@ from tests.service.world import P5
 OWNER = "arn:ada"
 TERMS = replace(unusual_terms(), owner=owner_hash(OWNER))
 
-ONLY_WHILE_IT_RUNS = {
+ONLY_WHILE_IT_RUNS = {"max_retries"}
+"""What neither the queue entries of a job have nor its listing tells a decision: see :class:`AllTerms`."""
+
+NOT_LISTED = {
+    "source",
+    "allowance_ms",
     "checkpoints",
     "checkpoints_every_ms",
     "preemptible",
     "preemptions",
     "max_preemptions",
-    "max_retries",
 }
-"""What neither the queue entries of a job have nor its listing tells a decision: see :class:`AllTerms`."""
+"""What queue entries have as well, and a listing has not."""
 
 
 def job(**changes: Any) -> JobRecord:
@@ -82,9 +86,9 @@ def test_a_queue_entry_has_all_terms_but_those_that_matter_only_while_a_job_runs
     assert job().waiting().terms == without(*ONLY_WHILE_IT_RUNS)
 
 
-def test_a_listed_job_has_those_of_a_queue_entry_but_for_what_predictions_and_hints_need() -> None:
+def test_a_listed_job_has_those_of_a_queue_entry_but_for_what_only_decisions_need() -> None:
     item: Item = {name: value for name, value in job().put().item.items() if name in LISTED}
-    assert ListedJob.parse(item).waiting().terms == without(*ONLY_WHILE_IT_RUNS, "source", "allowance_ms")
+    assert ListedJob.parse(item).waiting().terms == without(*ONLY_WHILE_IT_RUNS, *NOT_LISTED)
 
 
 def test_a_warm_pool_has_what_its_instances_are_charged_and_matched_by() -> None:

@@ -105,9 +105,7 @@ def _max_preemptions_errors(draft: Draft) -> Iterator[FieldError]:
             message = f"is {value!r:.40}; it is a whole number from 0 to {rules.max_per_job} (preemption.maxPerJob)"
             yield FieldError(field=f"Tags[{i}].Value", message=message)
         elif count < rules.max_per_job and not rules.opt_out:
-            message = (
-                f"is {value!r}, but this queue lets no job opt out of preemption (preemption.optOut): remove the tag"
-            )
+            message = f"is {value!r}, but {_NO_OPT_OUT}"
             yield FieldError(field=f"Tags[{i}].Value", message=message)
 
 

@@ -82,16 +82,6 @@ class QueuedTerms(ListedTerms):
     #: What its limit has beside the MaxRuntimeInSeconds of its request, s; None if it comes from another member, and in
     #: items of a time before it was kept. Only what waits has it.
     beside_s: int | None = None
-
-    def waiting_terms(self, owner: str, **more: Any) -> JobTerms:
-        """The same, with what it runs."""
-        allowance_ms = None if self.beside_s is None else self.beside_s * 1000
-        return super().waiting_terms(owner, source=self.source, allowance_ms=allowance_ms, **more)
-
-
-class AllTerms(QueuedTerms):
-    """With the terms that matter only while a job runs, so that its queue entries, read by the thousand, lack them."""
-
     #: Whether the request names a checkpoint location.
     checkpoints: bool = False
     #: How often it writes a checkpoint, s; None if its request does not say.
@@ -100,8 +90,28 @@ class AllTerms(QueuedTerms):
     preemptible: bool = True
     #: How often it has given way to another job.
     preemption_count: int = 0
-    #: How often it may, and how often it is retried after failures of one kind; None for what the policy says.
+    #: How often it may; None for what the policy says.
     max_preemptions: int | None = None
+
+    def waiting_terms(self, owner: str, **more: Any) -> JobTerms:
+        """The same, with what it runs, and whether it may be stopped: only then it fills a gap."""
+        return super().waiting_terms(
+            owner,
+            source=self.source,
+            allowance_ms=None if self.beside_s is None else self.beside_s * 1000,
+            checkpoints=self.checkpoints,
+            checkpoints_every_ms=self.checkpoint_interval_s and self.checkpoint_interval_s * 1000,
+            preemptible=self.preemptible,
+            preemptions=self.preemption_count,
+            max_preemptions=self.max_preemptions,
+            **more,
+        )
+
+
+class AllTerms(QueuedTerms):
+    """With the terms that matter only while a job runs, so that its queue entries, read by the thousand, lack them."""
+
+    #: How often it is retried after failures of one kind; None for what the policy says.
     max_retries: int | None = None
 
     def terms(self, owner: str) -> JobTerms:
@@ -110,15 +120,7 @@ class AllTerms(QueuedTerms):
         Args:
             owner: the mark of its owner.
         """
-        return self.waiting_terms(
-            owner,
-            checkpoints=self.checkpoints,
-            checkpoints_every_ms=self.checkpoint_interval_s and self.checkpoint_interval_s * 1000,
-            preemptible=self.preemptible,
-            preemptions=self.preemption_count,
-            max_preemptions=self.max_preemptions,
-            max_retries=self.max_retries,
-        )
+        return self.waiting_terms(owner, max_retries=self.max_retries)
 
     def attributes_for(self, record: type[Record]) -> dict[str, Any]:
         """The stored terms that another record of the job has as well, by attribute."""
