@@ -6,6 +6,7 @@ from headway_service.store.ledger import read_ledger
 from tests.service.world import P5, World
 
 LONG = {"SANDBOX_RUN_SECONDS": "90000"}
+LONGER = {"MaxRuntimeInSeconds": 400_000}
 CHECKPOINTS = {"CheckpointConfig": {"S3Uri": "s3://jobs/checkpoints/filler"}}
 
 
@@ -20,7 +21,8 @@ def test_a_job_that_writes_checkpoints_fills_a_gap_and_gives_way_to_the_job_ahea
     at.submit("long", 5, Environment=LONG)
     at.tick()
     at.submit("head", 5, ResourceConfig={"InstanceType": P5, "InstanceCount": 2, "VolumeSizeInGB": 1})
-    at.submit("filler", 5, Environment=LONG, **CHECKPOINTS)
+    at.now_s += 1
+    at.submit("filler", 5, Environment=LONG, StoppingCondition=LONGER, **CHECKPOINTS)
     at.tick()
     at.tick()
     attempts = {each.job_name: each.opportunistic for each in read_ledger(at.table).attempts}
@@ -34,7 +36,8 @@ def test_one_that_writes_none_waits() -> None:
     at.submit("long", 5, Environment=LONG)
     at.tick()
     at.submit("head", 5, ResourceConfig={"InstanceType": P5, "InstanceCount": 2, "VolumeSizeInGB": 1})
-    at.submit("filler", 5, Environment=LONG)
+    at.now_s += 1
+    at.submit("filler", 5, Environment=LONG, StoppingCondition=LONGER)
     at.tick()
     at.tick()
     assert {each.job_name for each in read_ledger(at.table).attempts} == {"long"}
