@@ -183,8 +183,9 @@ def test_a_listed_job_counts_with_what_is_expected_of_it() -> None:
     world = learned()
     job = submit(world, "bert-10")
     listed, _ = world.queries.jobs(JobFilter(states=WAITING), 1, None)
-    # A listing has no need of what a job runs, nor of what hints are made from.
-    assert [each.job.waiting() for each in listed] == [changed(job.waiting(), source="", allowance_ms=None)]
+    # A listing has no need of what a job runs, of what hints are made from, and of how it may be stopped.
+    expected = changed(job.waiting(), source="", allowance_ms=None, checkpoints=False)
+    assert [each.job.waiting() for each in listed] == [expected]
 
 
 def test_a_job_and_its_explanation_say_what_is_expected() -> None:
