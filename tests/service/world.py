@@ -134,6 +134,7 @@ class World(SimulatedDeployment[Table]):
             marks=self.marks,
             retention_s=self.container.settings.retention_s,
             reuse=self.container.reuse,
+            why=self.container.why,
             note_idle=self.container.idle_time.note,
         )
 

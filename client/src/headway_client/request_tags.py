@@ -10,6 +10,12 @@ from headway_client.errors import UsageError
 PRIORITY_TAGS = ("priority", "headway:priority")
 """The keys under which the queue reads a job's priority."""
 
+NOT_BEFORE_TAG = "headway:not-before"
+"""The key under which the queue reads when a job enters it."""
+
+START_BY_TAG = "headway:start-by"
+"""The key under which the queue reads by when a job has to have started."""
+
 QUEUE_TAGS = ("headway:job", "headway:attempt")
 """The keys that the queue adds to each training job; a request can't have them."""
 

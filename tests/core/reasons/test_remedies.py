@@ -20,6 +20,7 @@ _ON_REQUEST = frozenset(
         ReasonCode.UNLAUNCHABLE,
         ReasonCode.PAUSED,
         ReasonCode.WAITS_FOR_JOBS,
+        ReasonCode.WAITS_FOR_TIME,
         ReasonCode.WAITS_FOR_ARRAY,
         ReasonCode.MEMBERS_LEFT,
         ReasonCode.WAITS_FOR_SIZE,

@@ -16,6 +16,7 @@ TOLD_IN_FULL = {
     *(ReasonCode.FAILED, ReasonCode.RETRIED, ReasonCode.STOPPED, ReasonCode.STOPPED_BY_POLICY),
     *(ReasonCode.STOPPED_EARLY, ReasonCode.STOPPED_OUTSIDE, ReasonCode.DEPENDENCY_UNMET, ReasonCode.REQUEUED),
     *(ReasonCode.ON_DEMAND, ReasonCode.LAUNCH_POSTPONED, ReasonCode.LAUNCH_REFUSED, ReasonCode.NAME_TAKEN),
+    *(ReasonCode.TIME_CAME, ReasonCode.EXPIRED),
     *(ReasonCode.VANISHED, ReasonCode.OUTSIDE, ReasonCode.OUTSIDE_BREAKS_RULES, ReasonCode.OUTSIDE_STOPPED),
     *(ReasonCode.OUTSIDE_NOT_STOPPED, ReasonCode.OUTSIDE_GONE, ReasonCode.WEEKLY_DIGEST, ReasonCode.OPERATOR_ACTION),
 }

@@ -15,6 +15,15 @@ DAYS_KEPT = 400
 _EPOCH = date(1970, 1, 1)
 
 
+def moment_ms(text: str) -> int | None:
+    """A time with its zone, such as ``2026-12-01T08:00Z``, in ms since the epoch; None if the text is none."""
+    try:
+        moment = datetime.fromisoformat(text)
+        return None if moment.tzinfo is None else int(moment.timestamp() * 1000)
+    except (ValueError, OverflowError):
+        return None
+
+
 def day_of(time_ms: int) -> date:
     """The UTC day of a time."""
     return datetime.fromtimestamp(time_ms // 1000, UTC).date()

@@ -48,7 +48,7 @@ class JobTrigger(StrEnum):
     #: An equal job has completed, and this one gets its outputs.
     REUSE = "reuse"
     FAIL = "fail"
-    #: Only its own request has kept the waiting job from starting, for too long.
+    #: Only its own request has kept the waiting job from starting, for too long, or it was to start by a time.
     GIVE_UP = "give up"
     #: The attempt ended, and the policy starts another one.
     RETRY = "retry"

@@ -45,6 +45,19 @@ def test_a_day_a_time_or_a_duration_is_a_time_for_the_api(text: str, expected: s
     assert time_text(queue(), Moment().convert(text, None, None)) == expected
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("2026-12-01T08:00Z", "2026-12-01T08:00:00.000Z"), ("8h", "2026-11-26T16:30:00.000Z")],
+)
+def test_a_duration_may_be_one_after_now(text: str, expected: str) -> None:
+    assert time_text(queue(), Moment(to_come=True).convert(text, None, None), to_come=True) == expected
+
+
+def test_what_is_possible_names_the_side_of_now() -> None:
+    with pytest.raises(click.BadParameter, match="a duration after now"):
+        Moment(to_come=True).convert("soon", None, None)
+
+
 def test_a_day_is_one_of_utc_on_every_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TZ", "Pacific/Auckland")
     time.tzset()

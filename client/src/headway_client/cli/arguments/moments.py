@@ -1,4 +1,4 @@
-"""A moment in the past, as an option names it: a day, a time, or how long ago it is."""
+"""A moment, as an option names it: a day, a time, or how long before or after now it is."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from headway_client.http.api import HeadwayApi
 
 Given = timedelta | datetime
-"""How long ago, in the queue's time, or a time."""
+"""How long before or after now, in the queue's time, or a time."""
 
 METAVAR = "TIME"
 
@@ -22,12 +22,19 @@ _DAY_OR_TIME = r"\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,6})?)?(Z|[+-]\d\d:\d\d)
 
 
 class Moment(click.ParamType[Given]):
-    """A UTC day such as 2026-11-25, a time such as 2026-11-25T08:00Z, or a duration before now such as 36h or 7d."""
+    """A UTC day such as 2026-11-25, a time such as 2026-11-25T08:00Z, or a duration before now such as 36h or 7d.
+
+    Args:
+        to_come: whether a duration is one after now.
+    """
 
     name = "moment"
 
+    def __init__(self, *, to_come: bool = False) -> None:
+        self._side = "after" if to_come else "before"
+
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Given:
-        """Return how long ago it is, or the time; a day is its first moment."""
+        """Return how far from now it is, or the time; a day is its first moment."""
         if isinstance(value, timedelta | datetime):
             return value
         text = str(value)
@@ -42,21 +49,22 @@ class Moment(click.ParamType[Given]):
         except (click.BadParameter, OverflowError):
             self.fail(
                 f"{text!r} is neither a UTC day such as 2026-11-25, nor a time with its zone such as "
-                "2026-11-25T08:00Z, nor a duration before now such as 36h or 7d",
+                f"2026-11-25T08:00Z, nor a duration {self._side} now such as 36h or 7d",
                 param,
                 ctx,
             )
 
 
-def time_text(api: HeadwayApi, given: Given) -> str:
+def time_text(api: HeadwayApi, given: Given, *, to_come: bool = False) -> str:
     """Return a moment as the API takes it.
 
     Args:
         api: the queue, by whose time durations are counted.
         given: the moment.
+        to_come: whether a duration is one after now.
     """
     if isinstance(given, timedelta):
-        given = _now(api) - given
+        given = _now(api) + (given if to_come else -given)
     return given.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 

@@ -99,6 +99,10 @@ def job_sheet(
     lines[3:3] = array_lines(details)
     if job.comment:
         lines.insert(3, ("Comment", job.comment))
+    if details.expires is not None:
+        lines.insert(3, ("Start By", times.both(details.expires)))
+    if job.not_before is not None:
+        lines.insert(3, ("Not Before", times.both(job.not_before)))
     if job.reused_from is not None:
         lines.insert(3, ("Reused", f"the outputs of {job.reused_from}"))
     if details.withheld:

@@ -67,6 +67,9 @@ class Job(ApiDocument):
         tuple[Dependency, ...],
         Member("The jobs that have to end first; it is in no queue as long as one of them has not."),
     ] = ()
+    not_before: Annotated[
+        Time | None, Member("When it enters the queue; null if no time keeps it back, or once that has come.")
+    ] = None
     array: Annotated[ArrayProgress | None, Member("Of an array: how far its members are; null for other jobs.")] = None
     member_of: Annotated[str | None, Member("Of a member of an array: the name of the array; null for others.")] = None
     index: Annotated[int | None, Member("Of a member of an array: which one, from 0; null for others.")] = None
@@ -76,9 +79,9 @@ class Job(ApiDocument):
     place: Annotated[
         int | None,
         Member(
-            "Position in the queue, 1 being next; null if it does not wait, is held, waits for other jobs, demands "
-            "more than its pools hold or its team may use, or is beyond 1000 jobs. It counts the members of arrays "
-            "that are ahead and not in the queue yet, but not in the answer of a submission."
+            "Position in the queue, 1 being next; null if it does not wait, is held, waits for other jobs or for its "
+            "time, demands more than its pools hold or its team may use, or is beyond 1000 jobs. It counts the members "
+            "of arrays that are ahead and not in the queue yet, but not in the answer of a submission."
         ),
     ]
     reason: Reason
@@ -177,6 +180,10 @@ class JobDetails(Job):
     ] = field(default=(), repr=False)
     wait_at_most_seconds: Annotated[int, Member("For how long after its entry it waits for a better alternative.")] = 0
     portable_checkpoint: Annotated[bool, Member("Whether it may choose again after an attempt.")] = False
+    expires: Annotated[
+        Time | None,
+        Member("Until when it has to have started; null if it may wait for ever, or has started."),
+    ] = None
     dependants: Annotated[
         tuple[str, ...], Member("The jobs that were accepted with a dependency on it before it had ended.")
     ] = ()

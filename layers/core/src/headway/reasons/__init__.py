@@ -88,6 +88,7 @@ from headway.reasons.reuse import (
     twin_ended,
     waits_for_twin,
 )
+from headway.reasons.times import entered_until, start_too_late, time_came, waited_too_long, waits_for_time
 from headway.reasons.turns import turn_of
 from headway.reasons.waiting import (
     ProtectedFrom,
@@ -138,6 +139,7 @@ __all__ = [
     "entered",
     "entered_after",
     "entered_behind_twin",
+    "entered_until",
     "entered_without_twin",
     "exceeds_limit",
     "exceeds_pool",
@@ -181,6 +183,7 @@ __all__ = [
     "retried",
     "reused",
     "set_aside",
+    "start_too_late",
     "started",
     "starts_now",
     "stop_requested",
@@ -196,6 +199,7 @@ __all__ = [
     "stopping_for_rules",
     "stopping_for_underuse",
     "stopping_without_instances",
+    "time_came",
     "too_many_failures",
     "turn_of",
     "twin_ended",
@@ -204,6 +208,7 @@ __all__ = [
     "unlaunchable",
     "unmet",
     "vanished",
+    "waited_too_long",
     "waits_behind",
     "waits_for_array",
     "waits_for_better",
@@ -214,6 +219,7 @@ __all__ = [
     "waits_for_jobs",
     "waits_for_limit",
     "waits_for_plan",
+    "waits_for_time",
     "waits_for_twin",
     "waits_in_line",
     "warm_pool_released",

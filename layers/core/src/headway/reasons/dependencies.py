@@ -11,7 +11,8 @@ from headway.reasons.codes import Reason, ReasonCode
 from headway.vectors import describe
 
 Awaited = Sequence[tuple[str, Condition]]
-"""Jobs that have not ended, each with the condition of the job that depends on it; at least one."""
+"""Jobs that have not ended, each with the condition of the job that depends on it; at least one, if nothing else is
+said."""
 
 _UNTIL = {Condition.OK: "has completed", Condition.ANY: "has ended", Condition.FAILED: "has failed"}
 ENDED = {
@@ -32,8 +33,8 @@ def entered_after(demand: Demand, awaited: Awaited) -> Reason:
         demand: instances per pool.
         awaited: the jobs that it waits for.
     """
-    message = f"accepted; enters the queue for {describe(demand)} when {_list(awaited)}"
-    return Reason(code=ReasonCode.ENTERED, message=message, jobs=_names(awaited))
+    message = f"accepted; enters the queue for {describe(demand)} when {ends_of(awaited)}"
+    return Reason(code=ReasonCode.ENTERED, message=message, jobs=awaited_names(awaited))
 
 
 def waits_for_jobs(awaited: Awaited) -> Reason:
@@ -42,8 +43,8 @@ def waits_for_jobs(awaited: Awaited) -> Reason:
     Args:
         awaited: the jobs that it waits for.
     """
-    message = f"waits until {_list(awaited)}; then it enters the queue"
-    return Reason(code=ReasonCode.WAITS_FOR_JOBS, message=message, jobs=_names(awaited))
+    message = f"waits until {ends_of(awaited)}; then it enters the queue"
+    return Reason(code=ReasonCode.WAITS_FOR_JOBS, message=message, jobs=awaited_names(awaited))
 
 
 def with_cause(reason: Reason, awaited: str, cause: Reason) -> Reason:
@@ -58,15 +59,17 @@ def with_cause(reason: Reason, awaited: str, cause: Reason) -> Reason:
     return replace(reason, message=message)
 
 
-def dependency_ended(job: str, ending: Ending, awaited: Awaited) -> Reason:
+def dependency_ended(job: str, ending: Ending, awaited: Awaited, until: str = "") -> Reason:
     """A job has ended as this one requires.
 
     Args:
         job: the job that has ended.
         ending: how.
-        awaited: the jobs that this one still waits for; empty if there are none, unlike elsewhere.
+        awaited: the jobs that this one still waits for; may be empty.
+        until: the time at which it enters the queue, in words, if that has not come either.
     """
-    then = f"waits until {_list(awaited)}" if awaited else "entered the queue"
+    waits = f"waits until {ends_of(awaited) if awaited else until}"
+    then = waits if awaited or until else "entered the queue"
     return Reason(code=ReasonCode.DEPENDENCY_ENDED, message=f"`{job}` {ENDED[ending]}; {then}", jobs=(job,))
 
 
@@ -104,10 +107,12 @@ def unmet(job: str, condition: Condition, ending: Ending) -> str:
     return f"`{job}` {ENDED[ending]}, and had to {_REQUIRED[condition]} first (condition {condition})"
 
 
-def _list(awaited: Awaited) -> str:
+def ends_of(awaited: Awaited) -> str:
+    """What the jobs that a job waits for have to do first, as a clause."""
     *most, last = [f"`{job}` {_UNTIL[condition]}" for job, condition in awaited]
     return f"{', '.join(most)} and {last}" if most else last
 
 
-def _names(awaited: Awaited) -> tuple[str, ...]:
+def awaited_names(awaited: Awaited) -> tuple[str, ...]:
+    """The names of the jobs that a job waits for."""
     return tuple(job for job, _ in awaited)

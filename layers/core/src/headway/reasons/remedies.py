@@ -49,6 +49,7 @@ REMEDIES: Mapping[ReasonCode, Remedy] = {
     ReasonCode.HELD: Remedy(),
     ReasonCode.RELEASED: Remedy(),
     ReasonCode.DEPENDENCY_ENDED: Remedy(),
+    ReasonCode.TIME_CAME: Remedy(),
     ReasonCode.NOT_REUSED: Remedy(),
     ReasonCode.STOP_REQUESTED: Remedy(),
     ReasonCode.BREAKS_RULES: Remedy(
@@ -151,6 +152,13 @@ REMEDIES: Mapping[ReasonCode, Remedy] = {
         text=(
             "Find out why the other job ended as it did (`headway show`). Submit it under a new name, and this job "
             "after it."
+        ),
+    ),
+    ReasonCode.EXPIRED: Remedy(
+        notify=True,
+        text=(
+            "Submit it under a new name with a later time, a higher priority or a request for less; `headway submit "
+            "--dry-run` tells when it would start."
         ),
     ),
     ReasonCode.LAUNCH_POSTPONED: Remedy(

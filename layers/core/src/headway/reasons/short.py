@@ -21,6 +21,7 @@ _FORMS: Mapping[str, tuple[str, str]] = {
     ReasonCode.UNLAUNCHABLE: ("AWS does not launch it", ""),
     ReasonCode.PAUSED: ("paused", ""),
     ReasonCode.WAITS_FOR_JOBS: ("after other jobs", f"after {_JOBS}"),
+    ReasonCode.WAITS_FOR_TIME: ("not before its time", ""),
     ReasonCode.WAITS_FOR_ARRAY: ("waits for its turn", f"its turn in {_JOBS}"),
     ReasonCode.MEMBERS_LEFT: ("", ""),
     ReasonCode.WAITS_FOR_SIZE: ("pool too small now", ""),

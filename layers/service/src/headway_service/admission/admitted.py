@@ -53,6 +53,11 @@ class Admitted:
     on_demand_limit_ms: int | None = None
     #: How long an attempt on on-demand instances may wait for them, s; None for no limit.
     pending_limit_s: int | None = None
+    #: When it enters the queue, and by when it has to have started, ms; None for at once, and for any time.
+    not_before_ms: int | None = None
+    start_by_ms: int | None = None
+    #: For how long its team lets it wait in the queue, s; None for ever.
+    max_wait_s: int | None = None
     #: Whether it requests a warm pool, which is removed at the launch.
     warm_pool: bool = False
 
@@ -89,6 +94,9 @@ def admitted(submission: Submission, kept: Kept, drafts: Sequence[Draft], array:
         max_run_s=run_time_s(request.raw),
         on_demand_limit_ms=first.on_demand_limit_ms,
         pending_limit_s=first.pending_limit_s,
+        not_before_ms=request.not_before_ms,
+        start_by_ms=request.start_by_ms,
+        max_wait_s=None if array is not None else drafts[0].configuration.max_wait_s(drafts[0].team),
         warm_pool=request.warm_pool and not first.keep_s,
     )
 

@@ -12,6 +12,8 @@ from headway.sweeps import MAX_MEMBERS, InvalidSweep, Problem, Sweep, member_nam
 from headway_service.admission.submission import Submission
 from headway_service.errors import FieldError, InvalidRequest
 from headway_service.sagemaker_api.sweeps import member_alternative, member_request
+from headway_service.sagemaker_api.tags import START_BY_TAG
+from headway_service.sagemaker_api.training_request import TrainingRequest
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -95,6 +97,9 @@ def errors(submission: Submission) -> Iterator[FieldError]:
         elif isinstance(value, bool) or not isinstance(value, int) or not least <= value <= MAX_MEMBERS:
             message = f"is {value!r:.40}; it is a whole number from {least} to {MAX_MEMBERS}"
             yield FieldError(field=field, message=message)
+    if submission.sweep is not None and TrainingRequest.parse(submission.request).start_by_ms is not None:
+        message = f"has {START_BY_TAG}, which is for one job: members of an array wait for their turns. Remove the tag"
+        yield FieldError(field="Tags", message=message)
     yield from _early_stopping_errors(submission)
 
 

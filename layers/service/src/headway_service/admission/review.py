@@ -12,6 +12,7 @@ from headway_service.admission.checks import (
     sagemaker_rules,
     tags,
     team_access,
+    times,
     training_plans,
     unsupported,
     warm_pools,
@@ -27,6 +28,7 @@ MAX_REPORTED_FIELDS = 25
 CHECKS: Sequence[tuple[Sequence[str], Callable[[Draft], Iterator[FieldError]]]] = (
     (["Tags"], team_access.named_errors),
     (["Tags"], tags.errors),
+    (["Tags"], times.errors),
     (["ResourceConfig"], resources.errors),
     (["ResourceConfig"], training_plans.errors),
     (["ResourceConfig"], warm_pools.errors),

@@ -153,7 +153,7 @@ def stops(array: JobRecord) -> bool:
 
 def members_may_enter(array: JobRecord) -> bool:
     """Whether further members of an array may enter the queue."""
-    is_open = array.job_state in {JobState.PENDING, JobState.RUNNING} and not array.awaited and not array.held
+    is_open = array.job_state in {JobState.PENDING, JobState.RUNNING} and not array.is_kept_back and not array.held
     return is_open and array.array is not None and not array.array.is_closed
 
 

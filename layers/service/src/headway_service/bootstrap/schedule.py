@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 from functools import cached_property
 
+from headway.reasons import Reason
 from headway_service.accounting.idle import IdleTime
 from headway_service.bootstrap.reuse import ReuseContainer
 from headway_service.bootstrap.tracking import TrackingContainer
@@ -13,6 +14,7 @@ from headway_service.launching.report import TickReport
 from headway_service.launching.thread_calls import thread_calls
 from headway_service.ports.parallel_calls import ParallelCalls
 from headway_service.scheduling.tick import Scheduler
+from headway_service.store.records.job import JobRecord
 
 
 class ScheduleContainer(TrackingContainer, ReuseContainer):
@@ -25,6 +27,14 @@ class ScheduleContainer(TrackingContainer, ReuseContainer):
     def idle_time(self) -> IdleTime:
         """Keeps the sums of idle time. One for all invocations, as it remembers which names have some."""
         return IdleTime(self.table)
+
+    def why(self, job: JobRecord) -> Reason:
+        """Why a job that waits has not started."""
+        # Few jobs are told so, and the forecasts that this loads take a while.
+        from headway_service.jobs.position import PositionExplainer
+
+        explainer = PositionExplainer(self.table, self.clocks, lambda: self._configuration().policy())
+        return explainer.explain([job])[0].reason.reason()
 
     def parallel_calls(self) -> AbstractContextManager[ParallelCalls]:
         """Makes the calls of one tick that wait for SageMaker in parallel."""
@@ -59,6 +69,7 @@ class ScheduleContainer(TrackingContainer, ReuseContainer):
             marks=self.marks,
             retention_s=self.settings.retention_s,
             reuse=self.reuse,
+            why=self.why,
             note_idle=self.idle_time.note,
         )
         try:

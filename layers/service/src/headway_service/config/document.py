@@ -92,6 +92,9 @@ _LONGEST_S = 30 * 86_400
 MIN_PENDING_S = 600
 """The shortest ``maxPendingSeconds``: instances that are being prepared show the same status as missing ones."""
 
+MIN_MAX_WAIT_S = 300
+"""The shortest ``maxWaitSeconds``: a job waits for a minute if a message is lost, and for two while others stop."""
+
 _LONGEST_PENDING_S = 28 * 86_400
 """The longest MaxPendingTimeInSeconds (API reference, StoppingCondition)."""
 
@@ -148,6 +151,8 @@ class Team(ConfigModel):
     leads: access_notation.Callers = Field(default_factory=list)
     #: The highest priority that a request of the team may carry.
     max_priority: int | None = Field(default=None, ge=0, le=MAX_PRIORITY)
+    #: How long a job of the team may wait in the queue before its first start; null for as long as it takes.
+    max_wait_seconds: int | None = Field(default=None, ge=MIN_MAX_WAIT_S, le=_LONGEST_PENDING_S)
 
 
 class Preemption(ConfigModel):
@@ -413,6 +418,11 @@ class Configuration(ConfigModel):
         known = self.teams.get(team)
         most = self.priority.maximum
         return most if known is None or known.max_priority is None else min(most, known.max_priority)
+
+    def max_wait_s(self, team: str) -> int | None:
+        """How long a job of a team may wait in the queue before its first start, s; None for as long as it takes."""
+        known = self.teams.get(team)
+        return None if known is None else known.max_wait_seconds
 
     def most(self, pool: str, team: str) -> int:
         """How many instances of a pool one job of a team could ever have; 0 without such a pool.

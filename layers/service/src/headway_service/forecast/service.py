@@ -32,6 +32,7 @@ from headway.reasons.remedies import remedy_for
 from headway.scheduling.team_turns import TeamTurns
 from headway_service.admission.admit import admit
 from headway_service.admission.admitted import Admitted
+from headway_service.admission.checks import times
 from headway_service.admission.queues.budgets import RefusingBudgets
 from headway_service.admission.queues.limits import QueueLimits
 from headway_service.arrays.to_come import array_to_come
@@ -127,7 +128,7 @@ class ForecastService:
         room = QueueLimits(self._table, configuration.limits, caller.arn, self._clocks.machine_ms)
         room.require(job)
         RefusingBudgets(self._table, configuration.policy(), self._clocks.training_ms).require(job)
-        if job.awaited:
+        if job.is_kept_back:
             seen = self._explainer.explain([job])[0]
             return DryRun(seen=seen, expected_start_ms=None, preempts=[], releases=[], delays=[], note=_after(job))
         queue = self._snapshot(job.entry_time, configuration.policy())
@@ -245,7 +246,7 @@ class ForecastService:
         """
         configuration = self._configuration()
         changed = _resized(configuration, changes)
-        # Each with its number among the changes: a submission that waits for others is none of the snapshot.
+        # Each with its number among the changes: a submission that is kept back is none of the snapshot.
         applied: list[tuple[int, core.Edit]] = []
         also: list[JobRecord] = []
         submitted: set[str] = set()
@@ -255,7 +256,7 @@ class ForecastService:
                     case SubmitRequest():
                         job = self._new_job(change.request, caller, changed)
                         submitted.add(job.job_name)
-                        if not job.awaited:
+                        if not job.is_kept_back:
                             applied.append((index, _submission_of(job)))
                     case Cancel() | Reprioritize():
                         if change.job not in submitted:
@@ -289,13 +290,15 @@ class ForecastService:
     def _new_job(self, request: Any, caller: Caller, configuration: Configuration) -> JobRecord:
         """The job that a submission would make."""
         admitted = self._admit(request, caller, configuration)
+        now_ms = self._clocks.training_ms()
+        times.require_ahead(admitted.not_before_ms, admitted.start_by_ms, now_ms)
         found = resolve(self._table, admitted.depends_on, caller, configuration.access_rules())
         return new_job(
             admitted,
             configuration.policy(),
             owner=caller.arn,
             key=None,
-            now_ms=self._clocks.training_ms(),
+            now_ms=now_ms,
             prediction=predict_run(admitted, caller.arn, configuration, self._run_times),
             depends_on=found.depends_on,
         )
@@ -317,8 +320,10 @@ class ForecastService:
             raise _wrong_job(f"`{change.job}` has {job.job_state} already, so nothing of it can change")
         if job.held:
             raise _wrong_job(f"`{change.job}` is held and in no queue, so nothing would change: release it first")
-        if job.awaited:
-            raise _wrong_job(f"`{change.job}` waits for other jobs and is in no queue, so nothing would change")
+        if job.awaited or job.begin_ms is not None:
+            raise _wrong_job(
+                f"`{change.job}` waits for other jobs, or for its time, and is in no queue, so nothing would change"
+            )
         if isinstance(change, Reprioritize):
             require_priority(change.priority, configuration.max_priority(job.team), job.team)
         elif job.job_state in ACTIVE:
@@ -402,7 +407,7 @@ def _is_beyond_forecasts(seen: JobView[ListedJob], policy: Policy) -> bool:
 
 def _outside(job: ListedJob) -> str:
     """The note on a job that is in no queue, and is not held."""
-    if job.awaited:
+    if job.awaited or job.begin_ms is not None:
         return _after(job)
     if job.array is not None:
         return "An array never starts itself: its members enter the queue in turn."
@@ -410,9 +415,11 @@ def _outside(job: ListedJob) -> str:
 
 
 def _after(job: ListedJob) -> str:
-    """The note on a job that waits for others."""
+    """The note on a job that waits for others, or for its time."""
     names = ", ".join(f"`{name}`" for name, _ in job.awaited)
-    return f"It is in no queue until these jobs have ended: {names}. Its start is not forecast before."
+    until = [f"these jobs have ended: {names}"] if names else []
+    until += ["its time has come"] if job.begin_ms is not None else []
+    return f"It is in no queue until {', and '.join(until)}. Its start is not forecast before."
 
 
 def _with_predictions(note: str, predicted: Mapping[str, LikelyTime]) -> str:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from headway.lifecycle import JobState
 from headway.policy import Policy
 from headway.prediction.run_times import Prediction
-from headway.reasons import array_entered, entered, entered_after, with_shared_checkpoints
+from headway.reasons import array_entered, entered, entered_after, entered_until, with_shared_checkpoints
 from headway.scheduling.standing import standing_on_entry
 from headway_service.admission.admitted import Admitted
 from headway_service.admission.arrays import AdmittedArray
@@ -45,8 +45,13 @@ def new_job(
     awaited = [(each.job_name, each.condition) for each in depends_on if each.ended is None]
     others = [each.demand for each in admitted.choices[1:]]
     array = admitted.array
+    begin_ms = admitted.not_before_ms
+    if begin_ms is not None and begin_ms <= now_ms:
+        begin_ms = None
     entry = (
-        array_entered(array.count, admitted.demand)
+        entered_until(admitted.demand, begin_ms, awaited, now_ms)
+        if begin_ms is not None
+        else array_entered(array.count, admitted.demand)
         if array is not None and not awaited
         else entered_after(admitted.demand, awaited)
         if awaited
@@ -72,6 +77,9 @@ def new_job(
         wait_at_most_s=admitted.wait_at_most_s,
         portable_checkpoint=admitted.portable_checkpoint,
         depends_on=depends_on,
+        begin_ms=begin_ms,
+        start_by_ms=admitted.start_by_ms,
+        max_wait_s=admitted.max_wait_s,
         array=_array(array) if array else None,
         members=MembersRecord() if array else None,
         reuse=admitted.reuse,

@@ -105,7 +105,7 @@ class PositionExplainer:
         """Jobs with their positions and current reasons, without what the jobs wait for that they wait for."""
         waiting = [job for job in jobs if job.is_queued]
         if not waiting:
-            return [JobView(job=job, place=None, reason=_reason(job)) for job in jobs]
+            return [JobView(job=job, place=None, reason=_reason(job, self._clocks.training_ms())) for job in jobs]
         now_ms = self._clocks.training_ms()
         ledger = read_ledger_for_display(self._table).in_training_time(now_ms, self._clocks.machine_ms())
         explained = self._explained(waiting, ledger, now_ms)
@@ -114,7 +114,7 @@ class PositionExplainer:
         for job in jobs:
             # A job that the decision did not include (or that has just been started) gets its position only.
             found = explained.get(job.job_name) if job.job_name in queued else None
-            found = found or Position(place=None, reason=_reason(job))
+            found = found or Position(place=None, reason=_reason(job, now_ms))
             views.append(JobView(job=job, place=found.place, reason=found.reason, to_come=found.to_come))
         return views
 
@@ -166,8 +166,10 @@ class PositionExplainer:
         return _QueueView(self._table, teams, read=read).places(jobs, most)
 
 
-def _reason(job: ListedJob) -> ReasonRecord:
+def _reason(job: ListedJob, now_ms: int) -> ReasonRecord:
     """The current reason of a job that is in no queue."""
+    if job.job_state in WAITING and not job.held and job.begin_ms is not None:
+        return ReasonRecord.of(reasons.waits_for_time(job.begin_ms, job.awaited, now_ms))
     if job.job_state in WAITING and not job.held and job.twin:
         return ReasonRecord.of(reasons.waits_for_twin(job.twin))
     if job.job_state in WAITING and not job.held and job.awaited:

@@ -15,7 +15,7 @@ from headway.policy import Policy
 from headway.prediction.run_times import RunTimes
 from headway_service.admission.admit import admit
 from headway_service.admission.admitted import Admitted
-from headway_service.admission.checks import training_plans
+from headway_service.admission.checks import times, training_plans
 from headway_service.admission.policy_view import job_for_rules
 from headway_service.admission.queues.budgets import RefusingBudgets
 from headway_service.admission.queues.limits import QueueLimits
@@ -245,6 +245,7 @@ class Submitter:
         """
         configuration, plans = context.configuration, partial(find_plans, self._table)
         try:
+            times.require_ahead(admitted.not_before_ms, admitted.start_by_ms, self._clocks.training_ms())
             found = resolve(self._table, admitted.depends_on, context.caller, configuration.access_rules())
             training_plans.require_usable(admitted.all_demands, plans, configuration, self._clocks.training_ms())
             shared = self._shared_checkpoints(admitted, context)
@@ -391,7 +392,8 @@ class Submitter:
 def stands_alone(admitted: Admitted) -> bool:
     """Whether a request makes a job that needs nothing but a name and a place in its queues."""
     needs = admitted.depends_on or admitted.array is not None or admitted.reuse is not None
-    return not needs and not training_plans.plan_pools(admitted.all_demands)
+    has_times = admitted.not_before_ms is not None or admitted.start_by_ms is not None
+    return not needs and not has_times and not training_plans.plan_pools(admitted.all_demands)
 
 
 def location_of(admitted: Admitted) -> Location | None:

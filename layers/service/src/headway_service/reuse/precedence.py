@@ -30,7 +30,7 @@ def goes_first(source: JobRecord, other: JobRecord, now_ms: int, paused: Collect
         now_ms: the training time, ms.
         paused: the pools of both that are paused.
     """
-    if source.job_state not in WAITING or other.held:
+    if source.job_state not in WAITING or other.held or other.begin_ms is not None:
         return True
     if not source.is_queued:
         return False

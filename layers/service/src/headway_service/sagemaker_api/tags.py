@@ -24,6 +24,12 @@ PREEMPTIONS_TAG = "headway:max-preemptions"
 RETRIES_TAG = "headway:max-retries"
 """Tag of how often the job is retried after failures of one kind, if that is less often than the policy says."""
 
+NOT_BEFORE_TAG = "headway:not-before"
+"""Tag of the time at which the job enters the queue, such as ``2026-12-01T08:00Z``."""
+
+START_BY_TAG = "headway:start-by"
+"""Tag of the time by which the job has to have started."""
+
 READ_TAGS = (
     *PRIORITY_TAGS,
     *TEAM_TAGS,
@@ -32,6 +38,8 @@ READ_TAGS = (
     RETRIES_TAG,
     STOP_AT_PLAN_END_TAG,
     CHECKPOINT_INTERVAL_TAG,
+    NOT_BEFORE_TAG,
+    START_BY_TAG,
 )
 """All tags that the queue reads from a request."""
 

@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from headway.days import moment_ms
 from headway.jobpolicy.retry import MAX_RETRIES
 from headway.jobpolicy.training_job import tags_in
 from headway.policy import MAX_PREEMPTIONS
@@ -14,10 +15,12 @@ from headway.vectors import total
 from headway_service.sagemaker_api.tags import (
     CHECKPOINT_INTERVAL_TAG,
     MAX_CHECKPOINT_INTERVAL_S,
+    NOT_BEFORE_TAG,
     PREEMPTIBLE_TAG,
     PREEMPTIONS_TAG,
     PRIORITY_TAGS,
     RETRIES_TAG,
+    START_BY_TAG,
     STOP_AT_PLAN_END_TAG,
     TEAM_TAGS,
 )
@@ -132,6 +135,16 @@ class TrainingRequest:
     def max_retries(self) -> int | None:
         """How often the job is retried after failures of one kind; None if it does not say."""
         return whole_number(self.tags.get(RETRIES_TAG, ""), MAX_RETRIES)
+
+    @property
+    def not_before_ms(self) -> int | None:
+        """When the job enters the queue, ms; None if it does not say."""
+        return moment_ms(self.tags.get(NOT_BEFORE_TAG, ""))
+
+    @property
+    def start_by_ms(self) -> int | None:
+        """By when the job has to have started, ms; None if it does not say."""
+        return moment_ms(self.tags.get(START_BY_TAG, ""))
 
     @property
     def has_preferences(self) -> bool:

@@ -1,4 +1,4 @@
-"""What a tick does beside deciding: it follows schedules, finishes what earlier ticks have left, and advances arrays.
+"""What a tick does beside deciding: it follows schedules and times, finishes what earlier ticks left, advances arrays.
 
 Chores come before a decision, as it depends on them, and many take calls to SageMaker or S3. So they have a share of
 the tick. When it is used up, the decision does not wait for the rest of them, which goes on after it with another
@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import partial
 
+from headway.reasons import Reason
 from headway_service.arrays.advance import ArrayAdvancer
 from headway_service.launching.executor import Executor
 from headway_service.observability.isolation import Isolation
@@ -20,10 +21,12 @@ from headway_service.pools.removed_pools import forget_removed_pools
 from headway_service.ports.clocks import Clocks
 from headway_service.ports.table import Table
 from headway_service.scheduling.dependants import DependantNotifier
+from headway_service.scheduling.timers import Timers
 from headway_service.store import transitions
 from headway_service.store.ledger import Ledger
 from headway_service.store.records.capacity.attempt import AttemptRecord
 from headway_service.store.records.capacity.warm_pool import WarmPoolRecord
+from headway_service.store.records.job import JobRecord
 from headway_service.store.turns import Turns
 from headway_service.tracking.warm_pools import surplus
 
@@ -41,7 +44,9 @@ class Chores:
         in_force: the configuration in effect.
         executor: launches and stops attempts.
         dependants: notifies jobs of the ends of those that they depend on.
+        why: tells why a job that waits has not started.
         arrays: advances the arrays; given whose turn it is, and how much time of the share is left.
+        retention_s: how long an ended job is kept, s.
         isolation: does the work on each record by itself.
         clocks: training time and machine time.
 
@@ -56,6 +61,8 @@ class Chores:
         in_force: EffectiveConfig,
         executor: Executor,
         dependants: DependantNotifier,
+        why: Callable[[JobRecord], Reason],
+        retention_s: int,
         arrays: Callable[[Turns], ArrayAdvancer],
         isolation: Isolation,
         clocks: Clocks,
@@ -65,6 +72,9 @@ class Chores:
         self._executor = executor
         self._dependants = dependants
         self._turns = Turns(table, self._left_ms)
+        self._timers = Timers(
+            table, clocks=clocks, retention_s=retention_s, why=why, turns=self._turns, isolation=isolation
+        )
         self._arrays = arrays(self._turns)
         self._isolation = isolation
         self._clocks = clocks
@@ -92,6 +102,7 @@ class Chores:
         changed = (
             follow_schedules(self._table, self._in_force, ledger, self._clocks.training_ms(), self._isolation)
             or forget_removed_pools(self._table, self._in_force, ledger, self._isolation)
+            or self._timers.run()
             or self._in_turn(ledger)
         )
         self.are_cut_short = not self._turns.has_time()

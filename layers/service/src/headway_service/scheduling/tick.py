@@ -11,6 +11,7 @@ from functools import partial
 from headway.model import Snapshot
 from headway.plan import Plan
 from headway.policy import Policy
+from headway.reasons import Reason
 from headway.scheduling.invariants import check_plan
 from headway.vectors import free
 from headway_service.arrays.advance import ArrayAdvancer
@@ -35,6 +36,7 @@ from headway_service.scheduling.unread_jobs import search_unread
 from headway_service.store.cut_queue import CutQueue
 from headway_service.store.ledger import Ledger, read_ledger
 from headway_service.store.marks import Marks
+from headway_service.store.records.job import JobRecord
 from headway_service.store.turns import Turns
 
 MAX_ROUNDS = 20
@@ -50,6 +52,7 @@ class Scheduler:
         marks: makes the marks of attempts.
         retention_s: how long an ended job is kept, s.
         reuse: has jobs answered by equal ones.
+        why: tells why a job that waits has not started.
         note_idle: notes what a plan that was carried out leaves idle: of the ledger and the snapshot that it was made
             from, and the machine time, ms.
     """
@@ -64,6 +67,7 @@ class Scheduler:
         marks: Marks,
         retention_s: int,
         reuse: ReuseEntry,
+        why: Callable[[JobRecord], Reason],
         note_idle: Callable[[Ledger, Snapshot, Plan, int], None],
     ) -> None:
         self._table = table
@@ -74,6 +78,7 @@ class Scheduler:
         self._marks = marks
         self._retention_s = retention_s
         self._reuse = reuse
+        self._why = why
         self._note_idle = note_idle
 
     def run(self) -> TickReport:
@@ -172,6 +177,8 @@ class Scheduler:
                 access=configuration.access_rules,
                 isolation=isolation,
             ),
+            why=self._why,
+            retention_s=self._retention_s,
             arrays=arrays,
             isolation=isolation,
             clocks=self._clocks,

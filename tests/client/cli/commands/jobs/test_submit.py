@@ -71,6 +71,19 @@ def test_two_processes_that_submit_one_file_at_once_give_one_job(
 # --------------------------------------------------------------------------------------------------- changed on the way
 
 
+def test_times_are_given_on_the_command_line(run: Run, request_file: Write, server: ContractServer):
+    tags = [{"Key": "headway:not-before", "Value": "2026-12-01T00:00Z"}]
+    code, _, _ = run(
+        "submit", "--not-before", "2999-12-01T08:00Z", "--start-by", "2999-12-02", "--after", "job0",
+        request_file(request("job1", Tags=tags)),
+    )  # fmt: skip
+    assert code == 0
+    assert server.queue.jobs["job1"]["request"]["Tags"] == [
+        {"Key": "headway:not-before", "Value": "2999-12-01T08:00:00.000Z"},
+        {"Key": "headway:start-by", "Value": "2999-12-02T00:00:00.000Z"},
+    ]
+
+
 def test_fields_name_and_priority_are_given_on_the_command_line(run: Run, request_file: Write, server: ContractServer):
     code, out, _ = run(
         "submit", request_file(request("job1")), "--name", "job2", "--priority", "4",

@@ -14,6 +14,8 @@ from headway.sweeps import MAX_MEMBERS, Sweep
 from headway_client.alternatives import with_alternatives
 from headway_client.cli.arguments import early_stopping as early_stopping_argument
 from headway_client.cli.arguments import input_files
+from headway_client.cli.arguments.moments import METAVAR as MOMENT
+from headway_client.cli.arguments.moments import Given, Moment, time_text
 from headway_client.cli.arguments.params import FILE, PRIORITY, Duration, ExclusiveOption, WholeNumber
 from headway_client.cli.command import Command, CommonOptions, pass_common
 from headway_client.cli.context import open_api, print_failure, show_document, show_job, show_rows, width, worst
@@ -21,6 +23,7 @@ from headway_client.cli.exit_codes import EXIT_OK, error_document, exit_code_of
 from headway_client.cli.interruption import if_interrupted
 from headway_client.dependencies import with_dependencies
 from headway_client.errors import NotReachableError, ServerFaultError, UsageError
+from headway_client.request_tags import NOT_BEFORE_TAG, START_BY_TAG, with_tag
 from headway_client.reuse import with_reuse
 from headway_client.sweeps import with_sweep
 from headway_client.text import to_stderr
@@ -89,6 +92,19 @@ _AGAIN = " Submit the same again to continue: what the queue already has is not 
     "it has failed. If that can no longer happen, the submitted job ends. Repeatable.",
 )
 @click.option(
+    "--not-before",
+    type=Moment(to_come=True),
+    metavar=MOMENT,
+    help="Enter the queue at this time: a UTC day, a time such as 2026-12-01T08:00Z, or a duration from now such as "
+    "8h.",
+)
+@click.option(
+    "--start-by",
+    type=Moment(to_come=True),
+    metavar=MOMENT,
+    help="Fail if the job has not started by this time, given the same way.",
+)
+@click.option(
     "--sweep",
     "grid",
     metavar="FILE|JSON",
@@ -140,6 +156,8 @@ def submit(
     *,
     portable_checkpoint: bool,
     after: Sequence[str],
+    not_before: Given | None,
+    start_by: Given | None,
     grid: str | None,
     at_once: int | None,
     max_failures: int | None,
@@ -155,6 +173,8 @@ def submit(
     found = _requests(files, changes, name, priority, limit=MAX_DRY_RUNS if dry_run else MAX_REQUESTS)
     if sweep is not None and len(found) > 1:
         raise UsageError(f"--sweep is for one request; there are {len(found)}.")
+    found = _with_time(common, found, NOT_BEFORE_TAG, not_before)
+    found = _with_time(common, found, START_BY_TAG, start_by)
     awaited = [job.strip() for text in after for job in text.split(",")]
     others = [input_files.read_object_or_text(source) for source in alternatives]
     found = [
@@ -184,6 +204,14 @@ def submit(
     if len(requests) == 1:
         return _submit_one(common, api, requests[0], wait=wait)
     return _submit_many(common, api, found, wait=wait)
+
+
+def _with_time(common: CommonOptions, found: Sequence[Located], key: str, given: Given | None) -> list[Located]:
+    """The requests with a time in a tag, if it is given."""
+    if given is None:
+        return [*found]
+    value = time_text(open_api(common), given, to_come=True)
+    return [replace(each, value=with_tag(each.value, key, value, replaced=[key])) for each in found]
 
 
 def _requests(

@@ -58,10 +58,9 @@ class QueueLimits:
         to_come = self._arrays_beside(job).unmade(self._mark, beside=job.job_name) if job.array is not None else {}
         whose = f" of the team {job.team}" if job.team else ""
         for pool in job.pools:
-            # A job that waits for others, or for its array, enters the queue by itself later, so it has to fit in
-            # beside all that do. For other jobs these are not read: most queues have none, and a submission would take
-            # another query.
-            if not job.awaited and job.array is None and not job.is_set_aside:
+            # A job that is kept back enters the queue by itself later, so it has to fit in beside all that do. For
+            # other jobs these are not read: most queues have none, and a submission would take another query.
+            if not job.is_kept_back and job.array is None:
                 queue = QueueEntry.partition(pool, job.team)
                 if self._has_room(queue):
                     continue

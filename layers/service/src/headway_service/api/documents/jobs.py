@@ -28,6 +28,7 @@ from headway_service.store.records.base import ReasonRecord
 from headway_service.store.records.capacity.attempt import AttemptRecord
 from headway_service.store.records.job import EndedAttempt, JobRecord
 from headway_service.store.records.listed_job import ListedJob
+from headway_service.store.records.timer import expires_ms
 
 if TYPE_CHECKING:
     # A call loads the forecast when it needs one.
@@ -81,6 +82,7 @@ def job_details_document(
         predictable=bool(seen.job.source) and seen.job.job_state not in TERMINAL,
         wait_at_most_seconds=seen.job.wait_at_most_s,
         portable_checkpoint=seen.job.portable_checkpoint,
+        expires=time_text(expires_ms(seen.job)),
         dependants=seen.job.dependants,
         parameters=member.parameters if member is not None else {},
         metrics=numbers(
@@ -111,6 +113,7 @@ def _job(kind: type[_AnyJob], seen: JobView[ListedJob], **more: Any) -> _AnyJob:
         depends_on=tuple(
             [Dependency(job=each.job_name, condition=each.condition, ended=each.ended) for each in job.depends_on]
         ),
+        not_before=time_text(job.begin_ms),
         array=progress_document(job.array) if job.array is not None else None,
         member_of=job.member_of or None,
         index=job.index,

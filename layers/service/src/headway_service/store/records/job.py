@@ -180,6 +180,10 @@ class JobRecord(ListedJob, AllTerms):
     on_demand_limit_ms: int | None = None
     #: How long an attempt on on-demand instances may wait for them, s; None for no limit.
     pending_limit_s: int | None = None
+    #: By when it has to have started, ms; None for any time.
+    start_by_ms: int | None = None
+    #: For how long its team let it wait in the queue when it was accepted, s; None for ever.
+    max_wait_s: int | None = None
     #: How often the policy has requeued it.
     requeues: int = 0
     history: tuple[Step, ...] = ()
@@ -324,7 +328,7 @@ class JobRecord(ListedJob, AllTerms):
 
     def queue_keys(self) -> list[Key]:
         """The keys of its queue entries, if it is in its queues, or waits to enter them."""
-        rank, waits = self.rank(), self._is_kept_back
+        rank, waits = self.rank(), self.is_kept_back
         partitions = [QueueEntry.partition(pool, self.team, waits_for_jobs=waits) for pool in self.pools]
         return [Key(partition, rank) for partition in partitions] if self._has_entries else []
 
@@ -344,7 +348,7 @@ class JobRecord(ListedJob, AllTerms):
                 owned_by=owner_hash(self.owner),
                 choices=self.choices if self.chooses else (),
                 wait_at_most_s=self.wait_at_most_s if self.chooses else 0,
-                waits_for_jobs=self._is_kept_back,
+                waits_for_jobs=self.is_kept_back,
             )
             for pool in self.pools
         ]

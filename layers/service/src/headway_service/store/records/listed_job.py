@@ -57,6 +57,8 @@ class ListedJob(WaitingRecord):
     held: bool = False
     #: The jobs that it depends on: it waits in no queue as long as one of them has not ended.
     depends_on: tuple[DependencyRecord, ...] = ()
+    #: When it enters its queues, ms, as long as that has not come; None if no time keeps it back.
+    begin_ms: int | None = None
     #: Of an array, which is never started itself: its members in numbers, and which are where. None for other jobs.
     array: ArrayRecord | None = None
     #: Of a member of an array: the array, and which member it is. Empty and None for other jobs.
@@ -115,16 +117,17 @@ class ListedJob(WaitingRecord):
 
     @property
     def is_queued(self) -> bool:
-        """Whether it is in its queues: it waits, is not held, and neither other jobs nor its array keep it back."""
-        return self._has_entries and not self._is_kept_back
+        """Whether it is in its queues: it waits, is not held, and nothing keeps it back."""
+        return self._has_entries and not self.is_kept_back
 
     @property
     def _has_entries(self) -> bool:
         return self.job_state in WAITING and not self.held and self.array is None
 
     @property
-    def _is_kept_back(self) -> bool:
-        return self.is_set_aside or bool(self.awaited)
+    def is_kept_back(self) -> bool:
+        """Whether other jobs, its array or a time keep it out of its queues for now."""
+        return self.is_set_aside or bool(self.awaited) or self.begin_ms is not None
 
     @property
     def chooses(self) -> bool:

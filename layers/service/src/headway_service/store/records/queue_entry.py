@@ -15,7 +15,7 @@ class QueueEntry(WaitingRecord, QueuedTerms):
     pool: str
     #: See :func:`headway.job_terms.owner_hash`; empty as well in entries of a time before it was kept.
     owned_by: str = ""
-    #: Whether the job depends on jobs that have not ended. Then it is not in the queue, but counts against its limits.
+    #: Whether other jobs, its array or a time keep it back. Then it is not in the queue, but counts against its limits.
     waits_for_jobs: bool = False
 
     @staticmethod
@@ -25,8 +25,7 @@ class QueueEntry(WaitingRecord, QueuedTerms):
         Args:
             pool: the instance type of the pool.
             team: the team; empty for jobs without one.
-            waits_for_jobs: the partition of the jobs that enter this queue when others have ended; no decision reads
-                it.
+            waits_for_jobs: the partition of the jobs that are kept back from this queue; no decision reads it.
         """
         name = "after" if waits_for_jobs else "line"
         # Without a team it has the name from before there were teams, so that waiting jobs stay in it.

@@ -86,6 +86,7 @@ from headway_service.store.transitions.rogue_job import (
     update_rogue,
 )
 from headway_service.store.transitions.shared import expire_request, wake_array
+from headway_service.store.transitions.times import begin
 from headway_service.store.transitions.warm_pool import (
     change_warm_pool,
     end_warm_pool,
@@ -107,6 +108,7 @@ __all__ = [
     "answered",
     "apply_policy_action",
     "back_off",
+    "begin",
     "begin_to_count_pauses",
     "change_pause",
     "change_priority",

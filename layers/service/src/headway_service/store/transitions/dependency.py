@@ -57,7 +57,8 @@ def meet_dependency(
     depends_on = closed(job, ended)
     others = [each for each in job.awaited if each[0] != ended.job_name]
     enters: dict[str, Any] = {} if others else {"entry_time": now_ms, "accepted_ms": job.accepted_time}
-    reason = because or reasons.dependency_ended(ended.job_name, ended.ending, others)
+    until = "" if job.begin_ms is None else reasons.clock_time(job.begin_ms, now_ms)
+    reason = because or reasons.dependency_ended(ended.job_name, ended.ending, others, until)
     moved = note_step(job, job.job_state, reason, now_ms, depends_on=depends_on, **enters)
     if job.held:
         # It still waits for the same reason.

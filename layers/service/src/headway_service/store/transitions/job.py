@@ -32,6 +32,7 @@ from headway_service.store.records.job import (
     request_item,
 )
 from headway_service.store.records.listed_job import Usage
+from headway_service.store.records.timer import set_timer
 from headway_service.store.transitions.dependency import add_dependant
 from headway_service.store.transitions.ledger import free
 from headway_service.store.transitions.retry_plan import RetryPlan
@@ -80,6 +81,7 @@ def enqueue(
         *(entry.put() for entry in job.queue_entries()),
         *([open_array(job)] if job.array is not None else []),
         *(add_dependant(each, job.job_name) for each in awaited),
+        *set_timer(job, job.entry_time),
     ]
 
 
@@ -217,14 +219,14 @@ def release(
 def give_up(
     job: JobRecord, reservation: ReservationRecord | None, reason: Reason, now_ms: int, expires_at: int
 ) -> list[Write]:
-    """A waiting job that only its own request keeps from starting has failed.
+    """A waiting job that is not tried any more has failed.
 
     Args:
         reservation: its reservation, which becomes free.
         reason: why.
         expires_at: when the table may delete the job, s since the epoch.
     """
-    moved = move_job(job, JobTrigger.GIVE_UP, reason, now_ms, ended_ms=now_ms, expires_at=expires_at)
+    moved = move_job(job, JobTrigger.GIVE_UP, reason, now_ms, held=False, ended_ms=now_ms, expires_at=expires_at)
     return _leave_for_good(job, moved, reservation)
 
 
@@ -475,6 +477,11 @@ def _require_no_dependency(job: JobRecord) -> None:
         raise InvalidTransition("waiting for other jobs", JobTrigger.START)
 
 
+def _require_begun(job: JobRecord) -> None:
+    if job.begin_ms is not None:
+        raise InvalidTransition("waiting for its time", JobTrigger.START)
+
+
 def _require_entered(job: JobRecord) -> None:
     if job.is_set_aside:
         raise InvalidTransition("set aside", JobTrigger.START)
@@ -484,6 +491,7 @@ def _started(job: JobRecord, attempt: AttemptRecord, reason: Reason, now_ms: int
     """The job with this attempt, on its alternative."""
     _require_released(job)
     _require_no_dependency(job)
+    _require_begun(job)
     _require_entered(job)
     usage = job.usage
     return move_job(
