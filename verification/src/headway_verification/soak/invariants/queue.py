@@ -21,6 +21,7 @@ from headway_sandbox.sagemaker.training_job import TrainingJob
 from headway_service.ports.table import Key
 from headway_service.sagemaker_api.tags import ATTEMPT_TAG, JOB_TAG
 from headway_service.store.marks import KEY as MARK_KEY
+from headway_service.store.records.timer import TIMERS, due_before
 from headway_service.store.schema_version import SCHEMA
 from headway_service.testing.memory_table import MemoryTable
 from headway_verification.soak.invariants.arrays import check_arrays, check_resting, is_array, is_set_aside
@@ -31,6 +32,7 @@ from headway_verification.soak.invariants.pauses import LONGEST_INVOCATION_S, Pa
 from headway_verification.soak.invariants.reuse import ReuseInvariants, reused_from
 from headway_verification.soak.invariants.service import ServiceInvariants
 from headway_verification.soak.invariants.sizes import SizeInvariants, runs_on
+from headway_verification.soak.invariants.times import check_times, is_before_its_time
 from headway_verification.soak.violations import require
 
 _WAITING = frozenset({"pending", "preempted"})
@@ -110,6 +112,7 @@ class Invariants:
         """
         jobs, lines, ledger = self._read()
         check_dependencies(jobs)
+        check_times(jobs, self._request_of, round(now_s * 1000))
         self._unlaunchable.update(name for kind, name in ledger if kind == "unlaunchable")
         check_arrays(jobs, self._unlaunchable)
         check_resting(jobs, [name for (kind, name), item in ledger.items() if kind == "array" and item.get("rests")])
@@ -435,7 +438,7 @@ class Invariants:
             (f"{kind}#{pool}#{job['team']}" if job.get("team") else f"{kind}#{pool}", name, job["priority"])
             for name, job in jobs.items()
             if job.get("jobState") in _WAITING and not job.get("held") and not is_array(job)
-            for kind in ["after" if awaited(job) or is_set_aside(job) else "line"]
+            for kind in ["after" if _is_kept_back(job) else "line"]
             for demand in _demands(job)
             for pool in demand
         )
@@ -451,11 +454,14 @@ class Invariants:
         Raises:
             Violated: an invariant does not hold.
         """
+        now_ms = round(now_s * 1000)
         self.check(accepted, now_s)
         require(self.is_at_rest(), f"not ended: {self._unended()}")
         _, _, ledger = self._read()
         left = [name for kind, name in ledger if kind in {"attempt", "reservation", "rogue", "warm", "ended", "array"}]
         require(not left, f"still held: {left}")
+        due = [item["sk"] for item in self._table.items() if item["pk"] == TIMERS and item["sk"] < due_before(now_ms)]
+        require(not due, f"nobody has looked at {due}")
         alarms = [alarm["AlarmName"] for alarm in self._cloudwatch.describe()]
         require(not alarms, f"alarms remain: {alarms}")
 
@@ -505,8 +511,12 @@ def _demands(job: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return [each["demand"] for each in choices] if choices and not summary.get("bound") else [job["demand"]]
 
 
+def _is_kept_back(job: Mapping[str, Any]) -> bool:
+    return bool(awaited(job)) or is_set_aside(job) or is_before_its_time(job)
+
+
 def _is_queued(job: Mapping[str, Any]) -> bool:
-    kept_back = awaited(job) or is_set_aside(job) or is_array(job)
+    kept_back = _is_kept_back(job) or is_array(job)
     return job.get("jobState") in _WAITING and not job.get("held") and not kept_back
 
 

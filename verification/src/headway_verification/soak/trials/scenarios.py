@@ -69,6 +69,7 @@ from headway_verification.soak.trials.steps import (
     submit_reusing,
     submit_spot,
     submit_sweep,
+    submit_timed,
     take_name,
     throttle_launches,
     tick,
@@ -257,6 +258,32 @@ SITUATIONS: dict[str, Scenario] = {
         begin=submit("j"),
     ),
     "a job is submitted after another": Scenario(prepare=run_steps(submit("a")), begin=submit_after("j", "a")),
+    "a job is submitted that has to start by a time": Scenario(
+        prepare=run_steps(), begin=submit_timed("j", not_before_s=300, start_by_s=600)
+    ),
+    "the time of a job comes": Scenario(
+        prepare=run_steps(configure(POOLS, TEAMS), submit_timed("j", not_before_s=300, team="a"), wait(301)), begin=tick
+    ),
+    "the time of an equal job comes": Scenario(
+        prepare=run_steps(
+            *(submit_reusing("a"), submit_timed("j", not_before_s=300, **_COMPARED), submit_after("k", "j:any")),
+            *(ask("POST", "/jobs/a/hold"), wait(301)),
+        ),
+        begin=tick,
+    ),
+    "the time of an array comes": Scenario(
+        prepare=run_steps(submit_timed("s", not_before_s=300, sweep={"grid": {"seed": [0, 1]}}), wait(301)), begin=tick
+    ),
+    "a job has not started in time": Scenario(
+        prepare=run_steps(
+            *(*_started(submit("low", (P5, 2), run_s=3000)), submit_timed("j", start_by_s=300)),
+            *(submit_after("k", "j:any"), wait(301)),
+        ),
+        begin=tick,
+    ),
+    "a job that is started has to start by now": Scenario(
+        prepare=run_steps(submit_timed("j", start_by_s=300), crash_before_launch, wait(LEASE_S + 301)), begin=tick
+    ),
     "changes of jobs are published": Scenario(
         prepare=run_steps(submit("a"), submit("b"), ask("PATCH", "/jobs/a", {"priority": 9})), begin=deliver_changes()
     ),

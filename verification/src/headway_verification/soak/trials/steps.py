@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any
 
 from headway.days import Period, day_of, month_of
@@ -14,6 +15,7 @@ from headway_sandbox.sagemaker.run_script import GPU_UTILIZATION
 from headway_service.accounting.records import add_figures
 from headway_service.bootstrap.settings import MAX_LAUNCHES_AT_ONCE
 from headway_service.ports.table import Delete, Key, Put
+from headway_service.sagemaker_api.tags import NOT_BEFORE_TAG, START_BY_TAG
 from headway_service.sagemaker_api.visibility import VISIBLE_AFTER_S
 from headway_service.store import transitions
 from headway_service.store.ledger import read_ledger, read_pools
@@ -251,6 +253,34 @@ def submit_after(name: str, *others: str, team: str = "") -> Begin:
         request["InputDataConfig"] = channels
 
     return lambda queue: queue.submit(request, dependsOn=depends_on)
+
+
+def submit_timed(
+    name: str, *, not_before_s: int | None = None, start_by_s: int | None = None, team: str = "", **more: Any
+) -> Begin:
+    """Submit a job with times.
+
+    Args:
+        name: the name of the job.
+        not_before_s: so long after the submission it enters the queue, s; None for at once.
+        start_by_s: so long after the submission it has to have started, s; None for any time.
+        team: its team; empty without one.
+        more: what belongs to it beside its request.
+    """
+
+    def begin(queue: Deployment) -> Any:
+        times = {NOT_BEFORE_TAG: not_before_s, START_BY_TAG: start_by_s}
+        tags = {
+            key: datetime.fromtimestamp(queue.now_s + after_s, UTC).isoformat()
+            for key, after_s in times.items()
+            if after_s is not None
+        }
+        request = training_request(name, [(P5, 1)], run_s=30, tags={**tags, **({"team": team} if team else {})})
+        if "reuse" in more:
+            request["InputDataConfig"] = [REUSED_INPUT]
+        return queue.submit(request, **more)
+
+    return begin
 
 
 def submit_sweep(name: str, count: int, *, run_s: int = 30, priority: int = 0, team: str = "", **more: Any) -> Begin:

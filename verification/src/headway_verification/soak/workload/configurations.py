@@ -28,7 +28,7 @@ DAYS = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
 
 TEAMS: list[dict[str, Any]] = [
     {},
-    {"a": {}, "default": {"weight": 3}},
+    {"a": {"maxWaitSeconds": 1200}, "default": {"weight": 3}},
     {"a": {"guaranteed": {P5: 1}, "limit": {G5: 2}}, "b": {"guaranteed": {G5: 1}, "maxPriority": 2}},
 ]
 

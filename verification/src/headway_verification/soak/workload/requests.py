@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from typing import Any
 
 from headway.policy import Order
@@ -10,7 +11,7 @@ from headway.pool_names import SERVERLESS, on_demand_pool
 from headway_sandbox.sagemaker.request_builder import G5, P5, training_request
 from headway_sandbox.sagemaker.run_script import GPU_UTILIZATION
 from headway_service.sagemaker_api.launch_request import MIN_PENDING_TIME_S
-from headway_service.sagemaker_api.tags import CHECKPOINT_INTERVAL_TAG, RETRIES_TAG
+from headway_service.sagemaker_api.tags import CHECKPOINT_INTERVAL_TAG, NOT_BEFORE_TAG, RETRIES_TAG, START_BY_TAG
 from headway_verification.soak.training_plan import INSTANCES, SoldPlan
 from headway_verification.soak.workload.people import ACTS, G5_SPOT, LARGE, SMALL, People
 
@@ -102,6 +103,7 @@ class Submitters(People):
         request, terms = self._for_reuse(request, terms)
         self._make_checkpointed(request, terms)
         self._limit_retries(request)
+        self._give_times(request)
         required = [each["job"] for each in terms.get("dependsOn", []) if each["condition"] == "ok"]
         if required and "reuse" not in terms:
             request["InputDataConfig"] = [
@@ -190,6 +192,18 @@ class Submitters(People):
         """Let some jobs be retried once. Nothing is drawn for it."""
         if self.acts["submit"] % 7 == 0:
             request["Tags"].append({"Key": RETRIES_TAG, "Value": "1"})
+
+    def _give_times(self, request: dict[str, Any]) -> None:
+        """Let some jobs enter the queue later, and some have to start by a time. Nothing is drawn for it."""
+        number, minute = self.acts["submit"], self.queue.now_s // 60 * 60
+        times = {
+            NOT_BEFORE_TAG: minute + 300 * (number % 3) if number % 8 == 0 else None,
+            START_BY_TAG: minute + 900 if number % 6 == 0 else None,
+        }
+        for key, at_s in times.items():
+            if at_s is not None:
+                value = datetime.fromtimestamp(at_s, UTC).isoformat()
+                request["Tags"].append({"Key": key, "Value": value})
 
     def _make_checkpointed(self, request: dict[str, Any], terms: Mapping[str, Any]) -> None:
         """Let most jobs write checkpoints, and half of these say how often. Nothing is drawn for it.
