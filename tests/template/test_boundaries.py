@@ -82,6 +82,7 @@ BREACHES = {
         "layers/core/src/headway/budgets/periods.py",
         "headway.budgets.budget",
     ),
+    "bookings know nothing of decisions": ("layers/core/src/headway/bookings/booking.py", "headway.model"),
     "past use": (
         "layers/core/src/headway/past_use/fading.py",
         "headway.past_use.averages",

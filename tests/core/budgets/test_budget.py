@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headway.budgets.budget import Budget, BudgetUse, Grant, Held, Payer, spent
+from headway.budgets.budget import Budget, BudgetUse, Grant, Held, spent
 from headway.budgets.periods import Every, Period, Rolling, counted_on, counts_until_ms, first_day
+from headway.payers import Payer
 from tests.core.builders import G5, P5
 
 HOUR_MS = 3_600_000

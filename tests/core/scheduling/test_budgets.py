@@ -15,6 +15,7 @@ from headway.forecasting.simulation import EventKind, Simulation
 from headway.model import Alternative, Snapshot
 from headway.plan import Start
 from headway.policy import Policy, Team
+from headway.scheduling.limits import Limits
 from headway.scheduling.reach.bounds import QueueBounds
 from headway.scheduling.scheduler import schedule
 from tests.core.builders import G5, NOW_MS, P5, code_of, held, job, preemptions, reason_of, reserved, snapshot, starts
@@ -75,7 +76,9 @@ def test_what_runs_goes_on() -> None:
 def test_such_jobs_hide_no_others_behind_the_first_ones_of_a_queue(used: float, fits: bool) -> None:
     budget = of_a(when_spent=WhenSpent.REFUSE)
     gone = spent([budget], {budget.name: BudgetUse(by_day={FIRST: used})}, NOW_MS)
-    bounds = QueueBounds(pool=P5, team="a", now_ms=NOW_MS, most={P5: 1}, unused={}, spent=gone)
+    bounds = QueueBounds(
+        pool=P5, team="a", now_ms=NOW_MS, most={P5: 1}, unused={}, spent=gone, limits=Limits(snapshot())
+    )
     assert bounds.fits(job("w", team="a")) is fits
 
 

@@ -10,7 +10,7 @@ from headway.model import STOP_MS, Allocation, Snapshot, WaitingJob
 from headway.plan import ReleaseWarm
 from headway.policy import Order, Policy, Team
 from headway.protected import Protected
-from headway.scheduling.fair_share import with_team_limits
+from headway.scheduling.limits import Limits
 from headway.scheduling.placement.ground import Ground
 from headway.scheduling.preemption import Preemption
 from headway.scheduling.scheduler import schedule
@@ -139,7 +139,7 @@ def test_no_warm_pool_goes_for_a_job_that_does_not_get_the_rest_of_its_instances
     wants = job("w", 5, team="a", warm_key="k")
     shot = snapshot(warm("v", team="b"), held("x", 9, team="a"), wants, size=2, policy=policy)
     assert [each.job for each in preemption(shot).victims(wants, {P5: 1})] == ["v"]
-    assert preemption(shot).victims(wants, with_team_limits({P5: 1}, "a", policy)) == ()
+    assert preemption(shot).victims(wants, Limits(shot).charged({P5: 1}, wants.terms)) == ()
 
 
 SHARED = Policy(order=Order.SHARED)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 
-from headway.budgets.budget import Payer
+from headway.payers import Payer
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

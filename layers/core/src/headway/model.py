@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from headway.bookings.booking import Booking
 from headway.budgets.budget import BudgetUse
 from headway.job_terms import JobTerms
 from headway.past_use.averages import PastUse
@@ -199,6 +200,21 @@ class Calendar:
             stops_for_size: of the job.
         """
         return not self.stops or not (self.any_job or stops_for_size)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Limit:
+    """How many instances of a pool some jobs may use together, beside the size of the pool."""
+
+    pool: str
+    #: How many they may use now, and how that changes.
+    size: int
+    changes: tuple[SizeChange, ...] = ()
+    #: Of whom it is a limit; empty for all teams, or all owners.
+    team: str = ""
+    owner: str = ""
+    #: What is kept for others, if that limits them.
+    bookings: tuple[Booking, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from headway.bookings.booking import Booking
 from headway.budgets.budget import Budget
 from headway.errors import InvalidPolicy
 
@@ -71,6 +72,8 @@ class Team:
     limit: Mapping[str, int] = field(default_factory=dict)
     #: Its use is divided by this before it is compared with that of other teams. More than 0.
     weight: float = 1.0
+    #: Instances per pool that each of its owners may use at most in it; a pool that is not named has no limit.
+    owner_limit: Mapping[str, int] = field(default_factory=dict)
     #: Jobs of the team count as having no higher priority than this.
     max_priority: int | None = None
 
@@ -159,6 +162,10 @@ class Policy:
     fair_share: FairShare | None = None
     #: What teams and owners may use.
     budgets: tuple[Budget, ...] = ()
+    #: What is kept for some jobs. Their names differ.
+    bookings: tuple[Booking, ...] = ()
+    #: Instances per pool that each owner may use at most, whatever the team; a pool that is not named has no limit.
+    owner_limit: Mapping[str, int] = field(default_factory=dict)
     #: By name. A job of a team that is not here has no guarantee, no limit and the weight 1.
     teams: Mapping[str, Team] = field(default_factory=dict)
 

@@ -17,6 +17,7 @@ from headway.reasons import Reason, ReasonCode
 from headway.scheduling.backfill.size_changes import SizeChanges, crosses
 from headway.scheduling.comparisons import Comparisons
 from headway.scheduling.invariants import check_plan
+from headway.scheduling.limits import Limits
 from headway.scheduling.scheduler import schedule
 from tests.core.builders import (
     G5,
@@ -386,7 +387,8 @@ def test_a_later_end_runs_into_another_change(
 
 
 def size_changes(*parts: WaitingJob | Allocation, size: int = 2, **more: Any) -> SizeChanges:
-    return SizeChanges(snapshot(*parts, size=size, **more), Comparisons())
+    drawn = snapshot(*parts, size=size, **more)
+    return SizeChanges(drawn, Comparisons(), Limits(drawn))
 
 
 def test_a_pool_grows_when_it_first_has_so_many_instances_unless_it_has_them_now() -> None:

@@ -18,6 +18,7 @@ from headway.scheduling.comparisons import Comparisons
 from headway.scheduling.equals.attained import attained_handicap_ms, current_attained_ms, level
 from headway.scheduling.equals.victims import may_give_way
 from headway.scheduling.invariants import check_plan
+from headway.scheduling.limits import Limits
 from headway.scheduling.ordering import handicap_ms
 from headway.scheduling.scheduler import schedule
 from tests.core.builders import NOW_MS, P5, changed, held, job, preemptions, snapshot
@@ -155,7 +156,8 @@ def test_a_job_preempts_behind_one_of_another_order_that_does_not() -> None:
 
 def test_a_decision_knows_the_latest_turn_and_the_highest_level_of_the_attempts_that_may_give_way() -> None:
     attempts = [served("low", 2), served("high", 8, max_handicap_ms=HOUR), served("protected", 99, preemptible=False)]
-    index = AllocationIndex(snapshot(*attempts, size=3, policy=SHARED), Comparisons())
+    drawn = snapshot(*attempts, size=3, policy=SHARED)
+    index = AllocationIndex(drawn, Comparisons(), Limits(drawn))
     assert index.equals == (NOW_MS + 200 * HOUR, 3)
 
 

@@ -19,6 +19,7 @@ from headway.policy import MAX_CHECKPOINT_WAIT_MS, Ageing, Order, Policy, Team
 from headway.scheduling.allocation_index import AllocationIndex
 from headway.scheduling.comparisons import Comparisons
 from headway.scheduling.invariants import check_plan
+from headway.scheduling.limits import Limits
 from headway.scheduling.lost_work.checkpoints import WRITTEN_MS
 from headway.scheduling.lost_work.moment import MAX_MOMENTS, better_moment_ms
 from headway.scheduling.ordering import waiting_victim_order
@@ -356,7 +357,7 @@ def test_victims_are_in_order_of_what_is_lost_when_they_would_be_stopped(drawn: 
         stop_ms = better_ms if better_ms is not None and better_ms <= NOW + after_ms else NOW
         return waiting_victim_order(each, NOW, stop_ms, drawn.policy)
 
-    index = AllocationIndex(drawn, Comparisons())
+    index = AllocationIndex(drawn, Comparisons(), Limits(drawn))
     found = [*index.in_victim_order(POOLS, NOW, NOW + after_ms)]
     assert found == sorted((each for each in drawn.allocations if not each.stopping), key=order)
 

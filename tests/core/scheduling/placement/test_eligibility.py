@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from headway import reasons
-from headway.model import Calendar, Pause, SizeChange, WaitingJob
+from headway.model import Calendar, Limit, Pause, SizeChange, WaitingJob
 from headway.policy import DEFAULT_POLICY, Policy, Team
 from headway.reasons import Reason
 from headway.scheduling.placement import eligibility
@@ -55,7 +55,7 @@ def ground(policy: Policy = DEFAULT_POLICY, **calendars: Calendar) -> Ground:
         (
             job("j", count=2, team="red", ml_g5_xlarge=2),
             ground(LIMITED),
-            reasons.exceeds_limit(job("j", count=2, team="red", ml_g5_xlarge=2), {P5: 1}),
+            reasons.exceeds_limit(job("j", count=2, team="red", ml_g5_xlarge=2), Limit(pool=P5, size=1, team="red")),
         ),
         (job("j", count=2, team="blue"), ground(LIMITED), None),
     ],

@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from headway.policy import Ageing, Order, Policy, Team
+from headway.scheduling.limits import Limits
 from headway.scheduling.placement import commit
 from headway.scheduling.placement.kinds import kind_of
-from headway.scheduling.placement.obstacles import AtTeamLimit, Behind, Lacking, Obstacle, WouldDelay
+from headway.scheduling.placement.obstacles import AtLimit, Behind, Lacking, Obstacle, WouldDelay
 from headway.scheduling.placement.pass_state import PassState
 from headway.scheduling.placement.placements import Placement, StartNow
 from headway.scheduling.placement.trying import try_on
@@ -123,8 +124,9 @@ def test_a_job_alike_that_waits_as_its_victims_would_delay_another_one_is_told_s
 
 def test_jobs_are_alike_whose_requests_name_the_same_pools_in_another_order() -> None:
     one, other = (replace(job("j"), demand=dict(pools)) for pools in ([(P5, 1), (G5, 2)], [(G5, 2), (P5, 1)]))
-    assert kind_of(one) == kind_of(other)
-    assert kind_of(one) != kind_of(replace(one, demand={P5: 2, G5: 1}))
+    limits = Limits(snapshot(one))
+    assert kind_of(one, limits) == kind_of(other, limits)
+    assert kind_of(one, limits) != kind_of(replace(one, demand={P5: 2, G5: 1}), limits)
 
 
 def test_nothing_is_learnt_from_a_job_that_may_start_warm_as_its_victims_are_others() -> None:
@@ -145,7 +147,7 @@ def test_a_team_at_its_limit_is_told_so_once_a_start_is_reserved_for_it() -> Non
         assert not isinstance(found, Placement)
         state.memo.note(found)
         commit.keep_waiting(found, state)
-    assert isinstance(state.memo.answer(queue.waiting[2]), AtTeamLimit)
+    assert isinstance(state.memo.answer(queue.waiting[2]), AtLimit)
 
 
 @pytest.mark.parametrize(

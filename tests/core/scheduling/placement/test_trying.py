@@ -13,7 +13,7 @@ from headway.scheduling.comparisons import MAX_COMPARISONS_BESIDE
 from headway.scheduling.placement import commit
 from headway.scheduling.placement.ground import Ground
 from headway.scheduling.placement.obstacles import (
-    AtTeamLimit,
+    AtLimit,
     BacksOff,
     Blocked,
     Lacking,
@@ -55,7 +55,7 @@ def behind(head: WaitingJob, *parts: Any, **more: Any) -> Placement | Blocked:
         ((job("j"), held("x", 9, stopping=True)), {"size": 1}, AfterStops),
         ((replace(job("j"), not_before_ms=NOW_MS + 1),), {"size": 1}, BacksOff),
         ((replace(job("j"), not_before_ms=NOW_MS),), {"size": 1}, StartNow),
-        ((job("j", team="red"), held("x", 9, team="red")), {"size": 2, "policy": LIMITED}, AtTeamLimit),
+        ((job("j", team="red"), held("x", 9, team="red")), {"size": 2, "policy": LIMITED}, AtLimit),
         ((job("j", limit_s=100),), {"size": 1, "sizes": {60: 0, 600: 1}}, OutlastsSize),
         ((job("j", limit_s=60),), {"size": 1, "sizes": {60: 0, 600: 1}}, StartNow),
         ((job("j", warm_key="k"), warm("w", key="k")), {"size": 1}, StartNow),
@@ -192,10 +192,10 @@ def test_a_job_at_the_limit_of_its_team_waits_behind_the_first_ones_of_its_pools
     head, runs = job("head", 9, count=2), held("x", 9, team="red")
     found = behind(head, runs, held("y", 9), job("j", team="red"), size=2, policy=LIMITED)
     assert isinstance(found, Lacking)
-    assert not isinstance(found, AtTeamLimit)
+    assert not isinstance(found, AtLimit)
     found = behind(head, runs, job("j", team="red"), size=2, policy=LIMITED)
-    assert isinstance(found, AtTeamLimit)
-    assert found.limits == {P5: 1}
+    assert isinstance(found, AtLimit)
+    assert found.limits == {f"{P5}@team red": 1}
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ from headway.scheduling import (
     allocation_index,
     capacity_state,
     fair_share,
+    limits,
     preemption,
     queue_order,
     scheduler,
@@ -107,7 +108,7 @@ MUTANTS: dict[str, tuple[object, str, object, Callable[[Any], None], SearchStrat
         snapshots("none", backfill=False),
     ),
     "the limits of teams are not charged": (
-        capacity_state, "with_team_limits", lambda demand, *_: demand, promises.capacity_holds, ONE_TEAM
+        limits.Limits, "charged", lambda _, demand, *__: demand, promises.capacity_holds, ONE_TEAM
     ),
     "reservations are not charged": (
         capacity_state.CapacityState, "reserved_for", lambda *_: {}, promises.capacity_holds, ANY

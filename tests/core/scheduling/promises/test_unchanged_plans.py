@@ -4,8 +4,9 @@
 8b9e25d: the last one without pools of spot instances, serverless jobs and jobs that preempt nobody (decisions 56, 58
 and 59), but for two snapshots in which a job keeps what is being freed for it from jobs of higher rank no more. The
 digest of all that it says was written when reasons came to be made from what was tried (decision 113). Both were
-written again for the 44 plans with a reclaim that takes from a larger borrower (decision 116). Write them again
-only if plans of existing queues are meant to change, with HEADWAY_GOLDEN=write in the environment.
+written again for the 44 plans with a reclaim that takes from a larger borrower (decision 116), and the words for those
+with a job that exceeds a limit of its team, which name no other limit of it any more. Write them again only if plans of
+existing queues are meant to change, with HEADWAY_GOLDEN=write in the environment.
 """
 
 from __future__ import annotations

@@ -9,6 +9,7 @@ from enum import StrEnum
 
 from headway.budgets.periods import Period, counted_on, counts_until_ms, first_day
 from headway.days import begin_ms, split
+from headway.payers import Payer, Whose
 
 HOUR_MS = 3_600_000
 
@@ -23,21 +24,6 @@ class WhenSpent(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Payer:
-    """Who is charged for a job.
-
-    Attributes:
-        team: the team; empty without one.
-        owner: the mark of its owner (:func:`headway.job_terms.owner_hash`).
-        tags: those of its tags that budgets are by, such as ``project=thesis``.
-    """
-
-    team: str
-    owner: str
-    tags: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
 class Grant:
     """More for a time."""
 
@@ -47,7 +33,7 @@ class Grant:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Budget:
+class Budget(Whose):
     """What the jobs of a team, of an owner or with a tag may use in a period."""
 
     name: str
@@ -56,20 +42,7 @@ class Budget:
     #: What an instance hour of each pool takes; of others nothing.
     charges: Mapping[str, float]
     when_spent: WhenSpent = WhenSpent.HOLD
-    #: Which jobs it is for: those that are of all that it names; None for any.
-    team: str | None = None
-    #: As in :class:`Payer`.
-    owner: str | None = None
-    tag: str | None = None
     grants: tuple[Grant, ...] = ()
-
-    def covers(self, payer: Payer) -> bool:
-        """Whether it is for these jobs."""
-        return (
-            self.team in {None, payer.team}
-            and self.owner in {None, payer.owner}
-            and (self.tag is None or self.tag in payer.tags)
-        )
 
     def charges_for(self, demand: Mapping[str, int]) -> float:
         """What a demand takes in an hour."""

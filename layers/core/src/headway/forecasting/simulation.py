@@ -175,6 +175,9 @@ class Simulation:
         for calendar in snapshot.calendars.values():
             for change in calendar.changes:
                 self._wake(change.at_ms)
+        for booking in snapshot.policy.bookings:
+            for at_ms in booking.decided_at(snapshot.now_ms):
+                self._wake(at_ms)
         left = run_time or (lambda _: None)
         for job in self._waiting:
             self._profiles[job.name] = _JobProfile(run_ms=left(job))

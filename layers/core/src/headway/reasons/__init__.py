@@ -19,6 +19,7 @@ from headway.reasons.arrays import (
     waits_for_array,
     worse_than_median,
 )
+from headway.reasons.clauses import clock_time
 from headway.reasons.codes import MAX_MESSAGE_CHARS, Reason, ReasonCode
 from headway.reasons.dependencies import (
     dependency_ended,
@@ -29,6 +30,8 @@ from headway.reasons.dependencies import (
     waits_for_jobs,
     with_cause,
 )
+from headway.reasons.holders import ProtectedFrom
+from headway.reasons.limits import exceeds_limit, outlasts_limit, waits_for_limit
 from headway.reasons.outcomes import (
     adopted,
     breaks_rules,
@@ -91,11 +94,8 @@ from headway.reasons.reuse import (
 from headway.reasons.times import entered_until, start_too_late, time_came, waited_too_long, waits_for_time
 from headway.reasons.turns import turn_of
 from headway.reasons.waiting import (
-    ProtectedFrom,
     backs_off,
     budget_spent,
-    clock_time,
-    exceeds_limit,
     exceeds_pool,
     exceeds_windows,
     outlasts_size,
@@ -110,7 +110,6 @@ from headway.reasons.waiting import (
     waits_for_checkpoint,
     waits_for_freed,
     waits_for_growth,
-    waits_for_limit,
     waits_for_plan,
     waits_in_line,
     would_delay,
@@ -165,6 +164,7 @@ __all__ = [
     "not_retried",
     "not_reused",
     "not_reused_after",
+    "outlasts_limit",
     "outlasts_size",
     "outputs_unusable",
     "outside",

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from headway.durations import in_words
 from headway.model import Demand
+from headway.reasons.clauses import clock_time
 from headway.reasons.codes import Reason, ReasonCode
 from headway.reasons.dependencies import Awaited, awaited_names, ends_of
-from headway.reasons.waiting import clock_time
 from headway.vectors import describe
 
 

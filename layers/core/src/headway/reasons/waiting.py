@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-import heapq
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
 
 from headway.budgets.budget import Spent
 from headway.durations import in_words
 from headway.model import Allocation, Alternative, Demand, Pause, SizeChange, WaitingJob
 from headway.policy import Policy
-from headway.protected import Protected
+from headway.reasons.clauses import clock_time, with_shorter_limit
 from headway.reasons.codes import Reason, ReasonCode
+from headway.reasons.holders import ProtectedFrom, first_to_end, held_by, named, names_of
 from headway.refusals import Cause, FailedLaunches, is_unlaunchable
 from headway.vectors import describe, total
-
-_MAX_NAMED_JOBS = 3
-
-ProtectedFrom = Callable[[Allocation], Protected | None]
-"""Why an attempt is not stopped for the waiting job that a reason is of; None if it may be."""
 
 
 def starts_now(job: WaitingJob, demand: Demand, *, warm: str = "") -> Reason:
@@ -56,43 +50,16 @@ def waits_for_capacity(
         protected: why one of them is not stopped for it.
         start_by_ms: its reserved start, ms; None if unknown.
     """
-    first = _first_to_end(holders)
+    first = first_to_end(holders)
     message = "needs " + " and ".join(f"{count} more {pool}" for pool, count in sorted(lacking.items()))
-    message += _held_by(job, first, holders, protected, now_ms, policy) if first else ", which the jobs ahead of it get"
+    message += held_by(job, first, holders, protected, now_ms, policy) if first else ", which the jobs ahead of it get"
     beside = total(each.demand for each in holders if each.outside)
     if beside:
         held = describe({pool: count for pool, count in beside.items() if pool in lacking})
         message += f"; {held} of the pool went to training jobs outside the queue (`headway queue --all`)"
     if start_by_ms is not None:
         message += f"; starts by {clock_time(start_by_ms, now_ms)} unless a job of higher rank comes"
-    return Reason(code=ReasonCode.WAITS_FOR_CAPACITY, message=message, jobs=_named(first))
-
-
-def waits_for_limit(
-    job: WaitingJob,
-    lacking: Demand,
-    holders: tuple[Allocation, ...],
-    protected: ProtectedFrom,
-    now_ms: int,
-    policy: Policy,
-) -> Reason:
-    """The job's team uses all that it may. ``lacking`` is per pool.
-
-    Args:
-        lacking: what the limit lacks, per pool.
-        holders: the team's attempts on these pools.
-        protected: why one of them is not stopped for it.
-    """
-    limit = policy.team(job.terms.team).limit
-    most = describe({pool: limit[pool] for pool in lacking})
-    first = _first_to_end(holders)
-    message = f"waits for {describe(lacking)} within the limit of team `{job.terms.team}`, which may use {most}"
-    message += (
-        _held_by(job, first, holders, protected, now_ms, policy)
-        if first
-        else ", which jobs of the team ahead of it get"
-    )
-    return Reason(code=ReasonCode.WAITS_FOR_LIMIT, message=message, jobs=_named(first))
+    return Reason(code=ReasonCode.WAITS_FOR_CAPACITY, message=message, jobs=named(first))
 
 
 def budget_spent(spent: Spent, now_ms: int) -> Reason:
@@ -107,21 +74,6 @@ def budget_spent(spent: Spent, now_ms: int) -> Reason:
         message=(
             f"the budget `{spent.budget.name}` is spent: {spent.used:.1f} of {spent.amount:.1f}; starts from "
             f"{clock_time(spent.until_ms, now_ms)} on, or when an administrator grants more (`headway config set`)"
-        ),
-    )
-
-
-def exceeds_limit(job: WaitingJob, limit: Demand) -> Reason:
-    """The job demands more than its team may ever use, since the limit was lowered.
-
-    Args:
-        limit: the team's limit per pool.
-    """
-    return Reason(
-        code=ReasonCode.EXCEEDS_LIMIT,
-        message=(
-            f"demands {describe(job.demand)} but team `{job.terms.team}` may use {describe(limit)}; "
-            "raise the limit (`headway config set`) or stop the job and submit a smaller one"
         ),
     )
 
@@ -157,14 +109,10 @@ def would_delay(
         message = f"waits behind {name}, which waits for jobs without a time limit, so what it needs is kept for it"
     else:
         message = f"would delay {name}, which can start at {clock_time(start_by_ms, now_ms)}"
-    message += _shorter(shorter_s)
+    message += with_shorter_limit(shorter_s)
     if would_fill:
         message += "; with checkpoints (CheckpointConfig) it could start now, and be stopped in time for that job"
     return Reason(code=ReasonCode.WOULD_DELAY, message=message, jobs=(head.name,))
-
-
-def _shorter(shorter_s: int | None) -> str:
-    return f"; with a limit (MaxRuntimeInSeconds) of {shorter_s} s or less it could start now" if shorter_s else ""
 
 
 def waits_for_better(
@@ -207,8 +155,8 @@ def waits_for_freed(job: WaitingJob, stopping: tuple[Allocation, ...]) -> Reason
     ended = "ended" if any(each.warm for each in stopping) else "stopped"
     return Reason(
         code=ReasonCode.WAITS_FOR_FREED,
-        message=f"starts on {_demand(job)} as soon as {_names(stopping)} {has} {ended}",
-        jobs=_named(stopping),
+        message=f"starts on {_demand(job)} as soon as {names_of(stopping)} {has} {ended}",
+        jobs=named(stopping),
     )
 
 
@@ -223,10 +171,10 @@ def waits_for_checkpoint(job: WaitingJob, victims: tuple[Allocation, ...], stop_
     return Reason(
         code=ReasonCode.WAITS_FOR_CHECKPOINT,
         message=(
-            f"starts on {_demand(job)} in place of {_names(victims)}, which {are} stopped "
+            f"starts on {_demand(job)} in place of {names_of(victims)}, which {are} stopped "
             f"for it in {in_words(stop_ms - now_ms)}, after {whose}, so that less work is lost"
         ),
-        jobs=_named(victims),
+        jobs=named(victims),
     )
 
 
@@ -387,7 +335,7 @@ def outlasts_size(
         code=ReasonCode.WAITS_FOR_SIZE,
         message=(
             f"would still run when the pool {pool} has only {_instances(change.size)} "
-            f"({clock_time(change.at_ms, now_ms)}){_shorter(shorter_s)}{other}"
+            f"({clock_time(change.at_ms, now_ms)}){with_shorter_limit(shorter_s)}{other}"
         ),
     )
 
@@ -452,102 +400,3 @@ def _demand(job: WaitingJob) -> str:
 
 def _instances(count: int) -> str:
     return f"{count} instance" if count == 1 else f"{count} instances"
-
-
-def clock_time(time_ms: int, now_ms: int) -> str:
-    """A time of day in UTC, with the date if that is another one than today's."""
-    time, now = datetime.fromtimestamp(time_ms / 1000, UTC), datetime.fromtimestamp(now_ms / 1000, UTC)
-    return f"{time:%H:%M} UTC" if time.date() == now.date() else f"{time:%Y-%m-%d %H:%M} UTC"
-
-
-def _first_to_end(holders: tuple[Allocation, ...]) -> list[Allocation]:
-    """The attempts that are named, by their latest end."""
-
-    def key(allocation: Allocation) -> tuple[bool, int, str]:
-        return (
-            allocation.terms.limit_ms is None,
-            allocation.since_ms + (allocation.terms.limit_ms or 0),
-            allocation.attempt,
-        )
-
-    return heapq.nsmallest(_MAX_NAMED_JOBS, holders, key=key)
-
-
-def _held_by(
-    job: WaitingJob,
-    first: Sequence[Allocation],
-    holders: Sequence[Allocation],
-    protected: ProtectedFrom,
-    now_ms: int,
-    policy: Policy,
-) -> str:
-    told = [f"{_name(each)} ({_terms(each, protected, now_ms, policy)})" for each in first]
-    rest = len(holders) - len(told)
-    text = f", held by {' and '.join(told)}" + (f" and {rest} more" if rest else "")
-    may_stop = (each for each in holders if not each.stopping and not each.is_unused and protected(each) is None)
-    victim = next(may_stop, None)
-    if victim is None:
-        return text
-    if not job.preempts:
-        why = "for this alternative" if job.on_alternative else "while SageMaker gives no clear answers to launches"
-        return f"{text}; none of them is stopped {why}"
-    those = "those of lower priority" if victim.terms.priority < job.terms.priority else "those that give way to it"
-    return f"{text}; stopping {those} would not free enough"
-
-
-def _terms(holder: Allocation, protected: ProtectedFrom, now_ms: int, policy: Policy) -> str:
-    """On what terms an attempt holds its instances."""
-    if holder.warm:
-        return "being released" if holder.stopping else f"until {clock_time(max(now_ms, _end_ms(holder)), now_ms)}"
-    rank = "outside the queue" if holder.outside else f"priority {holder.terms.priority}"
-    if holder.opportunistic:
-        rank += ", opportunistic"
-    if holder.stopping:
-        return f"{rank}, stopping"
-    if holder.lacks_instances:
-        return f"{rank}, without instances so far"
-    if holder.terms.limit_ms is None:
-        until = "without a time limit"
-    else:
-        until = f"until {clock_time(max(now_ms, holder.since_ms + holder.terms.limit_ms), now_ms)} at the latest"
-    return ", ".join(part for part in (rank, until, _protection(holder, protected(holder), now_ms, policy)) if part)
-
-
-def _protection(holder: Allocation, why: Protected | None, now_ms: int, policy: Policy) -> str:
-    """Why an attempt of lower priority is no victim all the same; empty if that is not so."""
-    match why:
-        case None | Protected.NOT_LOWER:
-            return ""
-        case Protected.CAPPED:
-            if holder.terms.max_preemptions == 0:
-                return "not preemptible"
-            until_ms = holder.capped_until_ms(policy.max_preemptions)
-            again = "" if until_ms is None else f", and not again before {clock_time(until_ms, now_ms)}"
-            return f"preempted {holder.terms.preemptions} times already{again}"
-        case Protected.MIN_RUN_TIME:
-            return f"within its minimum run time until {clock_time(holder.since_ms + policy.min_run_time_ms, now_ms)}"
-        case Protected.WOULD_RANK_BEFORE:
-            return "would come before this job again"
-        case Protected.GUARANTEED:
-            return f"within what team `{holder.terms.team}` is guaranteed"
-        case _:
-            return str(why)
-
-
-def _named(allocations: Sequence[Allocation]) -> tuple[str, ...]:
-    return tuple(allocation.job for allocation in allocations[:_MAX_NAMED_JOBS] if not allocation.outside)
-
-
-def _end_ms(allocation: Allocation) -> int:
-    return allocation.since_ms + (allocation.terms.limit_ms or 0)
-
-
-def _name(allocation: Allocation) -> str:
-    name = f"`{allocation.outside or allocation.job}`"
-    return f"the warm pool of {name}" if allocation.warm else name
-
-
-def _names(allocations: tuple[Allocation, ...]) -> str:
-    names = [_name(allocation) for allocation in allocations[:_MAX_NAMED_JOBS]]
-    rest = len(allocations) - len(names)
-    return ", ".join(names) + (f" and {rest} more" if rest else "")

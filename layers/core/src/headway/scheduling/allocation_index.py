@@ -6,11 +6,12 @@ from collections.abc import Collection, Iterator, Mapping
 from heapq import merge
 
 from headway.model import Allocation, Demand, Snapshot
+from headway.payers import Payer
 from headway.policy import Policy
 from headway.scheduling.comparisons import Comparisons
 from headway.scheduling.equals.current import current_turn_ms
 from headway.scheduling.equals.victims import may_give_way, measure
-from headway.scheduling.fair_share import with_team_limits
+from headway.scheduling.limits import Limits
 from headway.scheduling.lost_work.moment import better_moment_ms
 from headway.scheduling.ordering import running_priority, victim_order, waiting_victim_order
 from headway.vectors import total
@@ -21,7 +22,7 @@ _NEVER_MS = 1 << 62
 class AllocationIndex:
     """All attempts of a snapshot. Those that the decision preempts go from the live to the stopping ones, one by one.
 
-    Pools are pools and team limits alike (:mod:`headway.scheduling.fair_share`).
+    Pools are pools and limits alike (:mod:`headway.scheduling.limits`).
 
     Attributes:
         stopping: stopping attempts, first those from before this decision, by name.
@@ -29,12 +30,11 @@ class AllocationIndex:
         unused: these, and attempts that lack their instances and are not stopping, by name.
     """
 
-    def __init__(self, snapshot: Snapshot, comparisons: Comparisons) -> None:
+    def __init__(self, snapshot: Snapshot, comparisons: Comparisons, limits: Limits) -> None:
         self._snapshot = snapshot
         self._comparisons = comparisons
-        self._policy = policy = snapshot.policy
-        limited = any(team.limit for team in policy.teams.values())
-        self._charges = _charges(snapshot) if limited else {}
+        self._policy = snapshot.policy
+        self._charges = _charges(snapshot, limits) if limits else {}
         self._live = {a.attempt: a for a in snapshot.allocations if not a.stopping}
         self.warm = {a.attempt: a for a in self._live.values() if a.warm}
         self.unused = {a.attempt: a for a in self._live.values() if a.is_unused}
@@ -87,7 +87,7 @@ class AllocationIndex:
         return self._equals
 
     def charged(self, allocation: Allocation) -> Demand:
-        """What an attempt takes of pools and of its team's limits."""
+        """What an attempt takes of pools and of its limits."""
         return self._charges.get(allocation.attempt, allocation.demand)
 
     def stop(self, attempt: Allocation) -> None:
@@ -158,14 +158,14 @@ class _WaitingOrder:
         return (each for _, _, each in merge(now, later))
 
 
-def _charges(snapshot: Snapshot) -> dict[str, Demand]:
+def _charges(snapshot: Snapshot, limits: Limits) -> dict[str, Demand]:
     """What each attempt takes of pools and limits. Attempts alike share it, as there are few kinds of them."""
-    kinds: dict[tuple[str, tuple[tuple[str, int], ...]], Demand] = {}
+    kinds: dict[tuple[Payer, tuple[tuple[str, int], ...]], Demand] = {}
     charges: dict[str, Demand] = {}
     for each in snapshot.allocations:
-        kind = (each.terms.team, tuple(each.demand.items()))
+        kind = (each.terms.payer, tuple(each.demand.items()))
         charged = kinds.get(kind)
         if charged is None:
-            charged = kinds[kind] = with_team_limits(each.demand, each.terms.team, snapshot.policy)
+            charged = kinds[kind] = limits.charged(each.demand, each.terms)
         charges[each.attempt] = charged
     return charges

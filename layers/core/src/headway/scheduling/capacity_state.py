@@ -9,19 +9,21 @@ from headway.model import Allocation, Demand, Snapshot, WaitingJob
 from headway.scheduling.allocation_index import AllocationIndex
 from headway.scheduling.alternatives import keeping_promises
 from headway.scheduling.comparisons import Comparisons
-from headway.scheduling.fair_share import Guarantees, TeamUse, is_limit, sizes, with_team_limits
+from headway.scheduling.fair_share import Guarantees, TeamUse
+from headway.scheduling.limits import Limits, without_limits
 from headway.vectors import minus, overlap, plus, positive, total
 
 
 class CapacityState:
     """Capacity vectors of one pass. Other modules read them and change them through the methods only.
 
-    All vectors cover pools and team limits alike (:mod:`headway.scheduling.fair_share`).
+    All vectors cover pools and limits alike (:mod:`headway.scheduling.limits`).
 
     Attributes:
-        sizes: instances per pool and per team limit.
+        limits: what limits jobs beside the sizes of pools.
+        sizes: instances per pool and per limit.
         allocations: the attempts that hold instances.
-        reserved: the reservations, by waiting job, without team limits.
+        reserved: the reservations, by waiting job, without limits.
         earmarked: the stopping attempts that free instances for a waiting job, by job. What was freed for a job that
             has left the queue is not listed and is available to all.
         owners: waiting jobs with a reservation or an earmark that the pass has not considered yet, by name.
@@ -41,8 +43,9 @@ class CapacityState:
             comparisons: the evaluations of the decision so far.
         """
         self._policy = policy = snapshot.policy
-        self.sizes = sizes(snapshot)
-        self.allocations = allocations = AllocationIndex(snapshot, comparisons)
+        self.limits = limits = Limits(snapshot)
+        self.sizes = limits.sizes
+        self.allocations = allocations = AllocationIndex(snapshot, comparisons, limits)
         self.reserved: dict[str, Demand] = {r.job: r.demand for r in snapshot.reservations}
         freed_for = {a.freed_for for a in allocations.stopping if a.freed_for is not None}
         # A job that waits for a paused pool, or is unlaunchable, can use no promise, so its promises are ignored.
@@ -67,20 +70,20 @@ class CapacityState:
         self.lent = total(allocations.charged(a) for a in allocations.stopping if a.claimed_by)
 
     def charged(self, job: WaitingJob) -> Demand:
-        """What a job takes of pools and of its team's limits."""
-        return with_team_limits(job.demand, job.terms.team, self._policy)
+        """What a job takes of pools and of its limits."""
+        return self.limits.charged(job.demand, job.terms)
 
     def reserved_for(self, name: str) -> Demand:
-        """What the reservation of a job takes of pools and of its team's limits; nothing without a reservation."""
+        """What the reservation of a job takes of pools and of its limits; nothing without a reservation."""
         owner, reserved = self.owners.get(name), self.reserved.get(name, {})
-        return with_team_limits(reserved, owner.terms.team, self._policy) if owner else reserved
+        return self.limits.charged(reserved, owner.terms) if owner else reserved
 
     def beyond_reservation(self, job: WaitingJob) -> dict[str, int]:
         """The demand of a job beyond its reservation. Negative where the reservation exceeds the demand."""
-        return minus(self.charged(job), with_team_limits(self.reserved.get(job.name, {}), job.terms.team, self._policy))
+        return minus(self.charged(job), self.limits.charged(self.reserved.get(job.name, {}), job.terms))
 
     def promised_to(self, job: WaitingJob) -> Demand:
-        """What is reserved and being freed for a job takes of pools and of its team's limits."""
+        """What is reserved and being freed for a job takes of pools and of its limits."""
         return plus(self.reserved_for(job.name), self.freed_for(job))
 
     def after(self, reservations: Iterable[str], earmarks: Iterable[WaitingJob]) -> CapacityState:
@@ -105,7 +108,7 @@ class CapacityState:
         return total(a.freed or {} for a in self.earmarked.get(job.name, ()))
 
     def overcommitted(self, job: WaitingJob) -> dict[str, int]:
-        """By how much the pools that a job demands, and its team's limits, are over their size."""
+        """By how much the pools that a job demands, and its limits, are over their size."""
         return {pool: -self.spare[pool] for pool in sorted(self.charged(job)) if self.spare[pool] < 0}
 
     def _promised_to(self, job: WaitingJob) -> Demand:
@@ -193,7 +196,7 @@ class CapacityState:
             The instances per pool that are earmarked for the waiting job, and what it counts on of the victim. What
             it does not count on becomes unclaimed.
         """
-        freed = {pool: count for pool, count in overlap(earmark, victim.demand).items() if not is_limit(pool)}
+        freed = without_limits(overlap(earmark, victim.demand))
         frees = self.allocations.charged(victim)
         used = overlap(lacking, frees)
         self.allocations.stop(victim)

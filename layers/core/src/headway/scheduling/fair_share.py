@@ -1,8 +1,4 @@
-"""What teams use, may use and are entitled to.
-
-A team's limit on a pool is treated as one more pool, which only jobs of that team demand. So all that holds for
-pools (all or nothing, reserved starts, victims) holds for limits, and a team at its limit blocks no other team.
-"""
+"""What teams use, and are entitled to."""
 
 from __future__ import annotations
 
@@ -10,43 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 
 from headway.model import Allocation, Demand, Snapshot, WaitingJob
-from headway.policy import Policy
 from headway.scheduling.ordering import returning_rank, waiting_rank
 from headway.vectors import minus, plus, positive, total
-
-_MARK = "@"
-
-
-def with_team_limits(demand: Demand, team: str, policy: Policy) -> Demand:
-    """A demand together with its use of its team's limits.
-
-    Args:
-        demand: instances per pool.
-        team: the team; empty without one.
-    """
-    limit = policy.team(team).limit
-    if not limit:
-        return demand
-    return {**demand, **{f"{pool}{_MARK}{team}": count for pool, count in demand.items() if pool in limit}}
-
-
-def sizes(snapshot: Snapshot) -> dict[str, int]:
-    """Sizes of all pools, and of the limits of all teams as pools of their own."""
-    result = dict(snapshot.pools)
-    for name, team in snapshot.policy.teams.items():
-        result |= {f"{pool}{_MARK}{name}": count for pool, count in team.limit.items()}
-    return result
-
-
-def is_limit(pool: str) -> bool:
-    """Whether this is a team's limit rather than a pool."""
-    return _MARK in pool
-
-
-def limited_pool(limit: str) -> tuple[str, str]:
-    """The pool and the team of a limit."""
-    pool, _, team = limit.partition(_MARK)
-    return pool, team
 
 
 class TeamUse(dict[str, dict[str, int]]):

@@ -7,7 +7,7 @@ from headway.model import STOP_MS, Allocation, Demand, Snapshot, WaitingJob
 from headway.plan import Plan, Preempt, Release, ReleaseWarm, Start, StartWarm, StopForSize
 from headway.refusals import is_unlaunchable
 from headway.scheduling.alternatives import choices, chosen, demands, in_pools
-from headway.scheduling.fair_share import TeamUse
+from headway.scheduling.limits import Limits, is_limit
 from headway.scheduling.ordering import capped_priority, running_priority
 from headway.scheduling.victims.protection import is_preemptible, yields_to_equal
 from headway.scheduling.warm_pools import may_claim
@@ -23,21 +23,21 @@ def check_plan(snapshot: Snapshot, plan: Plan) -> None:
     waiting = {job.name: job for job in snapshot.waiting}
     reserved = {reservation.job: reservation.demand for reservation in snapshot.reservations}
     left = free(snapshot)
-    team_of = {job.name: job.terms.team for job in snapshot.waiting}
-    held = [(a.terms.team, a.demand) for a in snapshot.allocations]
-    held += [(team_of[r.job], r.demand) for r in snapshot.reservations if r.job in team_of]
-    use = TeamUse(held)
+    limits = Limits(snapshot)
+    held = [limits.charged(a.demand, a.terms) for a in snapshot.allocations]
+    held += [limits.charged(r.demand, waiting[r.job].terms) for r in snapshot.reservations if r.job in waiting]
+    use = total(held)
     holding = {allocation.job for allocation in snapshot.allocations if not allocation.warm}
     warm = {a.attempt: a for a in snapshot.allocations if a.warm and not a.stopping}
     # What claimed warm pools hold is charged twice.
-    lent = TeamUse((a.terms.team, a.demand) for a in snapshot.allocations if a.claimed_by)
+    lent = total(limits.charged(a.demand, a.terms) for a in snapshot.allocations if a.claimed_by)
     for action in plan.actions:
         match action:
             case Release():
                 given_back = reserved.pop(action.job)
                 left = plus(left, given_back)
-                if action.job in team_of:
-                    use.add(team_of[action.job], given_back, -1)
+                if action.job in waiting:
+                    use = minus(use, limits.charged(given_back, waiting[action.job].terms))
             case Start():
                 _require(action.job in waiting, f"{action.job} is started but does not wait")
                 _require_no_pause(snapshot, action.demand, action.job)
@@ -54,22 +54,23 @@ def check_plan(snapshot: Snapshot, plan: Plan) -> None:
                         f"{action.job} would start in {action.warm}, which is no warm pool for it",
                     )
                     assert pool is not None  # noqa: S101 - required above
-                    lent.add(pool.terms.team, pool.demand)
-                    may_take = plus(left, total(lent.values()))
+                    lent = plus(lent, limits.charged(pool.demand, pool.terms))
+                    may_take = plus(left, lent)
                 else:
                     may_take = left
                 _require(
                     not shortfall(takes, may_take),
                     f"starting {action.job} would exceed a pool: {takes} of {left}",
                 )
-                team = team_of[action.job]
-                use.add(team, takes)
-                counts = minus(use[team], lent.get(team, {})) if isinstance(action, StartWarm) else use[team]
-                over = shortfall(
-                    {pool: count for pool, count in counts.items() if takes.get(pool, 0) > 0},
-                    {**counts, **snapshot.policy.team(team).limit},
-                )
-                _require(not over, f"starting {action.job} would exceed the limit of team {team}: {over}")
+                charged = limits.charged(takes, waiting[action.job].terms)
+                use = plus(use, charged)
+                counts = minus(use, lent) if isinstance(action, StartWarm) else use
+                over = {
+                    key: counts[key] - limits.of(key).size
+                    for key, count in charged.items()
+                    if is_limit(key) and count > 0 and counts[key] > limits.of(key).size
+                }
+                _require(not over, f"starting {action.job} would exceed a limit: {over}")
                 holding.add(action.job)
                 left = minus(left, takes)
             case Preempt() | ReleaseWarm() | StopForSize():
@@ -134,18 +135,19 @@ def _verify_sizes(snapshot: Snapshot, plan: Plan) -> None:
     now_ms = snapshot.now_ms
     waiting = {job.name: job for job in snapshot.waiting}
     started = [chosen(waiting[action.job], action.demand) for action in plan.actions if isinstance(action, Start)]
-    for pool, calendar in snapshot.calendars.items():
+    limits = Limits(snapshot)
+    for pool, calendar in limits.calendars.items():
         for change in calendar.changes:
             if change.at_ms <= now_ms:
                 continue
             news = [
-                job.demand.get(pool, 0)
+                limits.charged(job.demand, job.terms).get(pool, 0)
                 for job in started
                 if calendar.limits(stops_for_size=job.terms.stops_for_size)
                 and _holds_at(change.at_ms, now_ms, job.terms.limit_ms)
             ]
             held = [
-                each.demand.get(pool, 0)
+                limits.charged(each.demand, each.terms).get(pool, 0)
                 for each in snapshot.allocations
                 if calendar.limits(stops_for_size=each.terms.stops_for_size)
                 and not (each.stopping and now_ms + STOP_MS <= change.at_ms)

@@ -6,14 +6,15 @@ the new size less all that holds instances then. No job may run into it on more 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from headway.model import STOP_MS, Allocation, Calendar, Demand, SizeChange, Snapshot, WaitingJob
 from headway.scheduling.backfill.claims import Claim
 from headway.scheduling.comparisons import Comparisons
-from headway.vectors import plus, total
+from headway.scheduling.limits import Limits
+from headway.vectors import plus
 
 _NOTHING: Demand = MappingProxyType({})
 
@@ -99,28 +100,35 @@ class SizeClaim(Claim):
 class SizeChanges:
     """The changes of one decision, per pool."""
 
-    def __init__(self, snapshot: Snapshot, comparisons: Comparisons) -> None:
+    def __init__(self, snapshot: Snapshot, comparisons: Comparisons, limits: Limits) -> None:
         self._now_ms = now_ms = snapshot.now_ms
         self._comparisons = comparisons
-        self._pools = snapshot.pools
+        self._limits = limits
+        self._pools = limits.sizes
         self._changes: dict[str, tuple[SizeChange, ...]] = {}
         self._claims: dict[str, list[SizeClaim]] = {}
         #: The same for jobs that may run into those that attempts are stopped for.
         self._for_stopping: dict[str, list[SizeClaim]] = {}
         self._room: dict[tuple[tuple[tuple[str, int], ...], int | None, int, bool], bool] = {}
-        for pool, calendar in snapshot.calendars.items():
+        for pool, calendar in limits.calendars.items():
             changes = later_changes(calendar, now_ms)
-            if not changes or pool not in snapshot.pools:
+            if not changes or pool not in limits.sizes:
                 continue
-            holding = [each for each in snapshot.allocations if pool in each.demand]
+            holding = [(each, count) for each in snapshot.allocations if (count := self._held(each, pool))]
             comparisons.made += len(holding) + len(changes)
             self._changes[pool] = changes
-            found = [*_claims(pool, snapshot.pools[pool], changes, holding, now_ms, calendar)]
+            found = [*_claims(pool, limits.sizes[pool], changes, holding, now_ms, calendar)]
             self._claims[pool] = found
             self._for_stopping[pool] = [replace(claim, slack={}) if claim.stops else claim for claim in found]
 
     def __bool__(self) -> bool:
         return bool(self._claims)
+
+    def _held(self, allocation: Allocation, pool: str) -> int:
+        return self._limits.charged(allocation.demand, allocation.terms).get(pool, 0)
+
+    def _demand(self, job: WaitingJob) -> Demand:
+        return self._limits.charged(job.demand, job.terms)
 
     def of(self, pools: Iterable[str], *, stops_for_size: bool = False) -> Iterator[SizeClaim]:
         """The changes of these pools, as claims on their instances.
@@ -148,26 +156,28 @@ class SizeChanges:
 
     def has_room_for(self, job: WaitingJob) -> bool:
         """Whether there is a time from which all pools are large enough for the job until its limit."""
-        pools = [pool for pool in job.demand if pool in self._changes]
+        demand = self._demand(job)
+        pools = [pool for pool in demand if pool in self._changes]
         if not pools:
             return True
         first_ms = max(self._now_ms, job.not_before_ms)
-        kind = (tuple(job.demand.items()), job.terms.limit_ms, first_ms, job.terms.stops_for_size)
+        kind = (tuple(demand.items()), job.terms.limit_ms, first_ms, job.terms.stops_for_size)
         known = self._room.get(kind)
         if known is None:
             later = (change.at_ms for pool in pools for change in self._changes[pool] if change.at_ms > first_ms)
             starts = {first_ms, *later}
-            known = self._room[kind] = any(self._suffices(job, pools, start_ms) for start_ms in starts)
+            known = self._room[kind] = any(self._suffices(job, demand, pools, start_ms) for start_ms in starts)
         return known
 
     def longest_ms(self, job: WaitingJob) -> int:
         """How long a job of this demand could run at most, ms; there is no time for its limit."""
-        pools = [pool for pool in job.demand if pool in self._changes]
+        demand = self._demand(job)
+        pools = [pool for pool in demand if pool in self._changes]
         times = sorted({self._now_ms, *(change.at_ms for pool in pools for change in self._changes[pool])})
         longest_ms = since_ms = 0
         is_open = False
         for at_ms in times:
-            enough = all(self._size_at(pool, at_ms) >= job.demand[pool] for pool in pools)
+            enough = all(self._size_at(pool, at_ms) >= demand[pool] for pool in pools)
             if enough and not is_open:
                 since_ms = at_ms
             elif not enough and is_open:
@@ -175,7 +185,7 @@ class SizeChanges:
             is_open = enough
         return longest_ms
 
-    def _suffices(self, job: WaitingJob, pools: Iterable[str], start_ms: int) -> bool:
+    def _suffices(self, job: WaitingJob, demand: Demand, pools: Iterable[str], start_ms: int) -> bool:
         end_ms = None if job.terms.limit_ms is None else start_ms + job.terms.limit_ms
         for pool in pools:
             self._comparisons.made += len(self._changes[pool])
@@ -186,7 +196,7 @@ class SizeChanges:
             ]
             # A job that is stopped for a change may run into it.
             limits = bool(next(self.of((pool,), stops_for_size=job.terms.stops_for_size)).slack)
-            if min([self._size_at(pool, start_ms), *(during if limits else ())]) < job.demand[pool]:
+            if min([self._size_at(pool, start_ms), *(during if limits else ())]) < demand[pool]:
                 return False
         return True
 
@@ -218,7 +228,7 @@ class SizeChanges:
         found = []
         for claim in self.of(takes, stops_for_size=job.terms.stops_for_size):
             self._comparisons.made += 1
-            gained = sum(each.demand.get(claim.pool, 0) for each in freed if claim.counts(each, self._now_ms))
+            gained = sum(self._held(each, claim.pool) for each in freed if claim.counts(each, self._now_ms))
             count = takes[claim.pool] - gained
             if not claim.runs_into(self._now_ms, taken_until_ms):
                 count += taken.get(claim.pool, 0)
@@ -240,7 +250,7 @@ class SizeChanges:
         What attempts would free that are stopped for it is counted for no other job: that they stop is not sure yet.
 
         Args:
-            demand: the instances per pool.
+            demand: the instances per pool and per limit.
             until_ms: its latest end, ms; None without a limit.
             freed: attempts that are stopped for it.
             taken: what was counted for it before.
@@ -250,7 +260,7 @@ class SizeChanges:
             return
         freed = tuple(freed)
         for claim in self.of(demand, stops_for_size=job.terms.stops_for_size):
-            gained = sum(each.demand.get(claim.pool, 0) for each in freed if claim.counts(each, self._now_ms))
+            gained = sum(self._held(each, claim.pool) for each in freed if claim.counts(each, self._now_ms))
             count = demand[claim.pool]
             if not claim.runs_into(self._now_ms, taken_until_ms):
                 count += taken.get(claim.pool, 0)
@@ -261,7 +271,7 @@ def _claims(
     pool: str,
     size: int,
     changes: Iterable[SizeChange],
-    holding: Iterable[Allocation],
+    holding: Sequence[tuple[Allocation, int]],
     now_ms: int,
     calendar: Calendar,
 ) -> Iterator[SizeClaim]:
@@ -276,7 +286,7 @@ def _claims(
             slack={},
         )
         if calendar.limits(stops_for_size=False):
-            held = total(each.demand for each in holding if claim.counts(each, now_ms)).get(pool, 0)
+            held = sum(count for each, count in holding if claim.counts(each, now_ms))
             claim.slack = plus({pool: change.size}, {pool: -held})
         yield claim
         size = change.size

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 from headway import reasons
@@ -41,6 +42,7 @@ def never_fits(job: WaitingJob, ground: Ground) -> Ineligible | None:
     for pool in sorted(job.demand):
         if pool not in pools:
             return Ineligible(job=job, why=partial(reasons.unknown_pool, pool, tuple(sorted(pools))))
+    charged, limits = ground.capacity.charged(job), ground.capacity.limits
     largest = {pool: ground.size_changes.largest(pool) for pool in job.demand}
     short = shortfall(job.demand, largest)
     if short:
@@ -48,13 +50,13 @@ def never_fits(job: WaitingJob, ground: Ground) -> Ineligible | None:
         if all(pool in calendars and not calendars[pool].known for pool in short):
             return Ineligible(job=job, why=partial(reasons.waits_for_plan, job, _on_plans(job, ground)))
         return Ineligible(job=job, why=partial(reasons.exceeds_pool, job, largest, _on_plans(job, ground)))
+    for key in sorted(charged.keys() - job.demand.keys()):
+        if charged[key] > ground.size_changes.largest(key):
+            largest_ever = replace(limits.of(key), size=ground.size_changes.largest(key))
+            return Ineligible(job=job, why=partial(reasons.exceeds_limit, job, largest_ever))
     if not ground.size_changes.has_room_for(job):
         longest_ms = ground.size_changes.longest_ms(job)
         return Ineligible(job=job, why=partial(reasons.exceeds_windows, job, longest_ms, _on_plans(job, ground)))
-    limit = ground.policy.team(job.terms.team).limit
-    if any(count > limit.get(pool, count) for pool, count in job.demand.items()):
-        most = {pool: limit[pool] for pool in job.demand if pool in limit}
-        return Ineligible(job=job, why=partial(reasons.exceeds_limit, job, most))
     return None
 
 

@@ -10,9 +10,10 @@ from headway.plan import Wait
 from headway.reasons import Reason
 from headway.scheduling.backfill.claims import ReservedStart
 from headway.scheduling.backfill.reserved_starts import Combination
+from headway.scheduling.limits import is_limit
 from headway.scheduling.placement.ground import Ground
 from headway.scheduling.placement.obstacles import (
-    AtTeamLimit,
+    AtLimit,
     BacksOff,
     Behind,
     Ineligible,
@@ -107,7 +108,7 @@ class Explainer:
         in_queue = ahead is None and not isinstance(obstacle, Ineligible)
         if isinstance(obstacle, Ineligible):
             ahead = None
-        if isinstance(obstacle, AtTeamLimit) or (isinstance(obstacle, WouldDelay) and obstacle.is_after_stops):
+        if isinstance(obstacle, AtLimit) or (isinstance(obstacle, WouldDelay) and obstacle.is_after_stops):
             # It may start sooner, as others of its team end, or later, as what stops takes its time.
             told = None
         else:
@@ -142,13 +143,16 @@ class Explainer:
         match obstacle:
             case BacksOff():
                 return reasons.backs_off(-(-(job.not_before_ms - now_ms) // 1000), job.held_by)
-            case AtTeamLimit():
-                return self._at_team_limit(job, obstacle.limits)
+            case AtLimit():
+                return self._at_limit(job, obstacle.limits)
             case Lacking():
                 return self._lacks(obstacle, start)
             case OutlastsSize():
-                of_plan = bool(self._ground.snapshot.calendars[obstacle.claim.pool].about)
                 claim = obstacle.claim
+                if is_limit(claim.pool):
+                    limit = self._ground.capacity.limits.of(claim.pool)
+                    return reasons.outlasts_limit(limit, claim.change, now_ms, shorter_s=shorter_s)
+                of_plan = bool(self._ground.snapshot.calendars[claim.pool].about)
                 return reasons.outlasts_size(claim.pool, claim.change, now_ms, of_plan=of_plan, shorter_s=shorter_s)
             case WaitsForBetter():
                 start_ms = start.told_ms if start is not None else None
@@ -197,14 +201,20 @@ class Explainer:
             )
         return reason
 
-    def _at_team_limit(self, job: WaitingJob, lacking: Demand) -> Reason:
-        """The job's team uses all that it may.
+    def _at_limit(self, job: WaitingJob, lacking: Demand) -> Reason:
+        """Limits of the job have too little left.
 
         Args:
-            lacking: what the limits lack, per limited pool.
+            lacking: what they lack, by limit.
         """
-        holders = tuple(a for a in self._allocations.of(lacking) if a.terms.team == job.terms.team)
-        return reasons.waits_for_limit(job, lacking, holders, self._protected_from(job), self._now_ms, self._policy)
+        limits = self._ground.capacity.limits
+        told = [(limits.of(key), count) for key, count in sorted(lacking.items())]
+        holders = tuple(
+            each
+            for each in self._allocations.of([limit.pool for limit, _ in told])
+            if not lacking.keys().isdisjoint(self._allocations.charged(each))
+        )
+        return reasons.waits_for_limit(job, told, holders, self._protected_from(job), self._now_ms, self._policy)
 
     def _lacks_capacity(self, job: WaitingJob, lacking: Demand, start_ms: int | None) -> Reason:
         """The pools have too little for the job.

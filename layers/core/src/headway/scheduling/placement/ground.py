@@ -49,7 +49,7 @@ class Ground:
         self.spent = spent(policy.budgets, snapshot.budget_use, snapshot.now_ms)
         self.comparisons = comparisons = Comparisons()
         self.capacity = capacity = CapacityState(snapshot, comparisons)
-        self.size_changes = SizeChanges(snapshot, comparisons)
+        self.size_changes = SizeChanges(snapshot, comparisons, capacity.limits)
         self.reserved_starts = ReservedStarts(
             capacity.allocations, policy, snapshot.now_ms, comparisons, self.size_changes
         )

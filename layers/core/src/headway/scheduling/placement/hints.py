@@ -45,7 +45,7 @@ class Hints:
         allowance_ms = job.terms.allowance_ms
         if allowance_ms is None:
             return None
-        key = (kind_of(job), job.terms.warm_key, job.terms.stops_for_size, allowance_ms)
+        key = (kind_of(job, self._ground.capacity.limits), job.terms.warm_key, job.terms.stops_for_size, allowance_ms)
         if key not in self._known:
             self._known[key] = self._tried(job, allowance_ms)
         return self._known[key]
@@ -60,7 +60,7 @@ class Hints:
         # Where no gap is filled the try would only take time.
         if not self._ground.fills_gaps or not isinstance(obstacle, WouldDelay):
             return False
-        key = (kind_of(job), job.terms.warm_key, job.terms.limit_ms)
+        key = (kind_of(job, self._ground.capacity.limits), job.terms.warm_key, job.terms.limit_ms)
         if key not in self._known_to_fill:
             writes = replace(job, terms=replace(job.terms, checkpoints=True))
             self._known_to_fill[key] = isinstance(start_now(want_of(writes, self._ground), self._ground), StartNow)

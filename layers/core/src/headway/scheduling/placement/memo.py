@@ -12,7 +12,7 @@ from headway.scheduling.equals.victims import least_measure
 from headway.scheduling.placement.gaps import may_fill
 from headway.scheduling.placement.ground import Ground, combination
 from headway.scheduling.placement.kinds import Kind, kind_of
-from headway.scheduling.placement.obstacles import AtTeamLimit, Behind, Lacking, Obstacle, WouldDelay
+from headway.scheduling.placement.obstacles import AtLimit, Behind, Lacking, Obstacle, WouldDelay
 from headway.scheduling.placement.placements import Placement
 from headway.vectors import plus, shortfall
 
@@ -60,7 +60,7 @@ class Memo:
         if not self._reserved_starts.is_at_depth(pools) or capacity.owners or self._may_be_warm(job):
             # What is reserved or being freed for this job, or for one of lower rank, may let it start.
             return None
-        kind = kind_of(job)
+        kind = kind_of(job, capacity.limits)
         stuck = self._stuck.get(kind)
         if stuck is None or not self._applies(stuck, job):
             if self._preemption.is_possible_for(job):
@@ -92,7 +92,7 @@ class Memo:
         """The answer for a job whose pools have the instances, that preemption does not help, and without a start."""
         capacity = self._capacity
         if takes is not job.demand and (lacking := shortfall(takes, plus(capacity.spare, capacity.unclaimed))):
-            at_limit = AtTeamLimit(job=job, need=takes, lacking=lacking)
+            at_limit = AtLimit(job=job, need=takes, lacking=lacking)
             if not self._reserved_starts.is_at_depth(at_limit.combination):
                 return None
             return _with_victims(job, takes, stuck) or at_limit
@@ -108,7 +108,8 @@ class Memo:
 
     def _note_stuck(self, job: WaitingJob, head: ReservedStart | None = None, *, by_limit: bool = False) -> None:
         limit_ms = compared_limit_ms(job.terms.limit_ms) if by_limit else 0
-        self._stuck[kind_of(job)] = (least_measure(job, self._policy), job.terms.turn_ms, head, limit_ms)
+        stuck = (least_measure(job, self._policy), job.terms.turn_ms, head, limit_ms)
+        self._stuck[kind_of(job, self._capacity.limits)] = stuck
 
     def _applies(self, stuck: _Stuck, job: WaitingJob) -> bool:
         least, turn_ms, _, limit_ms = stuck

@@ -14,7 +14,7 @@ from headway.reasons import Reason
 from headway.scheduling.backfill.claims import ReservedStart
 from headway.scheduling.backfill.reserved_starts import Combination
 from headway.scheduling.backfill.size_changes import SizeClaim
-from headway.scheduling.fair_share import is_limit, limited_pool
+from headway.scheduling.limits import is_limit
 from headway.scheduling.placement.ground import combination
 
 
@@ -104,13 +104,13 @@ class Lacking(BlockedBase):
 
 
 @dataclass(kw_only=True, slots=True)
-class AtTeamLimit(Lacking):
-    """The team of the job uses all that it may. It blocks its own jobs only, unless the start is known."""
+class AtLimit(Lacking):
+    """A limit of the job has no more left. It blocks jobs with that limit only, unless the start is known."""
 
     @property
     def limits(self) -> Demand:
-        """What the limits lack, by pool."""
-        return {limited_pool(pool)[0]: count for pool, count in self.lacking.items() if is_limit(pool)}
+        """What the limits lack, by limit."""
+        return {pool: count for pool, count in self.lacking.items() if is_limit(pool)}
 
     @property
     def combination(self) -> Combination:

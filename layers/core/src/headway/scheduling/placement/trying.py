@@ -7,11 +7,11 @@ from dataclasses import replace
 from headway.model import Allocation, Demand, WaitingJob
 from headway.scheduling.backfill.size_changes import SizeClaim
 from headway.scheduling.comparisons import MAX_COMPARISONS_BESIDE
-from headway.scheduling.fair_share import is_limit
+from headway.scheduling.limits import is_limit
 from headway.scheduling.placement import take_overs
 from headway.scheduling.placement.gaps import NOTICE_MS, may_fill
 from headway.scheduling.placement.ground import NOTHING, Ground, TakeOver, combination
-from headway.scheduling.placement.obstacles import AtTeamLimit, BacksOff, Blocked, Lacking, OutlastsSize, WouldDelay
+from headway.scheduling.placement.obstacles import AtLimit, BacksOff, Blocked, Lacking, OutlastsSize, WouldDelay
 from headway.scheduling.placement.placements import AfterStops, AfterWarmPools, Placement, Sources, StartNow, Want
 from headway.scheduling.warm_pools import claimable, foreign
 from headway.vectors import minus, overlap, plus, positive, shortfall
@@ -193,14 +193,14 @@ def _awaits_only_opportunistic(job: WaitingJob, sources: Sources, ground: Ground
 
 
 def _lacking(job: WaitingJob, need: Demand, lacking: Demand, ground: Ground) -> Lacking:
-    """The obstacle of a job that lacks instances, or what its team may use.
+    """The obstacle of a job that lacks instances, or what it may use.
 
     If it lacks instances as well, it waits behind the first ones of its pools.
     """
     only_limits = all(map(is_limit, lacking))
     is_at_depth = ground.reserved_starts.is_at_depth(combination(job.demand))
     if any(map(is_limit, lacking)) and (only_limits or not is_at_depth):
-        return AtTeamLimit(job=job, need=need, lacking=lacking)
+        return AtLimit(job=job, need=need, lacking=lacking)
     return Lacking(job=job, need=need, lacking=lacking)
 
 

@@ -12,6 +12,7 @@ from headway.budgets.budget import Spent
 from headway.model import Demand, WaitingJob
 from headway.refusals import is_unlaunchable, retry_ms
 from headway.scheduling.alternatives import in_pools
+from headway.scheduling.limits import Limits, is_limit
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -21,8 +22,8 @@ class QueueBounds:
     Attributes:
         pool: the pool of the queue.
         team: its team; empty for jobs without a team.
-        most: the most that one job can get of each pool from now on, by its size and the limit of the team; 0 of a
-            paused one.
+        most: the most that one job can get of each pool from now on, by its size; 0 of a paused one.
+        limits: what limits its jobs beside that.
         unused: the part of the team's guarantee that it does not hold, per pool.
         now_ms: the time of the decision.
         spent: budgets of which nothing is left.
@@ -32,6 +33,7 @@ class QueueBounds:
     team: str
     now_ms: int
     most: Mapping[str, int]
+    limits: Limits
     unused: Mapping[str, int]
     spent: tuple[Spent, ...] = ()
 
@@ -42,7 +44,7 @@ class QueueBounds:
     def fits(self, job: WaitingJob) -> bool:
         """Whether a job could start, and others wait for it."""
         here = self.here(job)
-        if is_unlaunchable(here.failed, self.now_ms) or not _is_within(here.demand, self.most):
+        if is_unlaunchable(here.failed, self.now_ms) or not self._is_possible(here):
             return False
         return not any(each.holds(here.terms.payer, here.demand) for each in self.spent)
 
@@ -55,7 +57,21 @@ class QueueBounds:
         here = self.here(job)
         if here.failed is None or not is_unlaunchable(here.failed, self.now_ms):
             return False
-        return retry_ms(here.failed) <= self.now_ms and _is_within(here.demand, self.most)
+        return retry_ms(here.failed) <= self.now_ms and self._is_possible(here)
+
+    def of_limits(self, job: WaitingJob) -> Demand:
+        """What a job takes of its limits, on the alternative that it is there for."""
+        here = self.here(job)
+        if not self.limits:
+            return {}
+        return {key: count for key, count in self.limits.charged(here.demand, here.terms).items() if is_limit(key)}
+
+    def _is_possible(self, here: WaitingJob) -> bool:
+        """Whether its pools, and its limits, ever suffice for a job."""
+        of_limits = self.of_limits(here)
+        return _is_within(here.demand, self.most) and all(
+            count <= self.limits.largest(key) for key, count in of_limits.items()
+        )
 
 
 def _is_within(demand: Demand, limits: Mapping[str, int]) -> bool:

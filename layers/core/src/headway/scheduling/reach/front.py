@@ -9,6 +9,7 @@ from headway.budgets.budget import spent
 from headway.model import Allocation, Demand, Snapshot, WaitingJob
 from headway.policy import Policy
 from headway.scheduling.backfill.size_changes import largest_size, later_changes
+from headway.scheduling.limits import Limits
 from headway.scheduling.reach.attainable import Attainable
 from headway.scheduling.reach.bounds import QueueBounds
 
@@ -31,6 +32,7 @@ def fronts(snapshot: Snapshot, teams: Sequence[str], *, heads: int, passing: Col
     share = -(-policy.backfill_window // (len(sizes) * len(teams))) if policy.backfill and sizes else 0
     most = {pool: _most(pool, snapshot) for pool in sizes}
     gone = spent(policy.budgets, snapshot.budget_use, snapshot.now_ms)
+    limits = Limits(snapshot)
     unused = {team: _unused_guarantee(team, snapshot.allocations, policy) for team in teams}
     for pool, size in sizes.items():
         attainable = Attainable(pool, snapshot)
@@ -38,12 +40,12 @@ def fronts(snapshot: Snapshot, teams: Sequence[str], *, heads: int, passing: Col
         held = sum(each.demand.get(pool, 0) for each in snapshot.allocations if not each.warm)
         may_pass = held < size and (passing is None or pool in passing)
         for team in teams:
-            limit = policy.team(team).limit
             bounds = QueueBounds(
                 pool=pool,
                 team=team,
                 now_ms=snapshot.now_ms,
-                most={each: min(count, limit.get(each, count)) for each, count in most.items()},
+                most=most,
+                limits=limits,
                 unused=unused[team],
                 spent=gone,
             )
@@ -56,10 +58,11 @@ class Front:
 
     They cannot all start or preempt, so a decision without backfill looks no further.
 
-    Some jobs cannot start: those that demand more than the size of a pool or than the limit of their team (since that
-    was reduced), or a paused pool. They must not hide the jobs behind them. A team that holds less of a pool than its
-    guarantee gets the rest for jobs that the guarantee covers, and these pass larger jobs of their own team. So jobs
-    that would borrow must not hide them: of these a front has as many as could get all of the rest, and one more.
+    Some jobs cannot start: those that demand more than the size of a pool or than a limit (since that was reduced), or
+    a paused pool, and those whose limits other jobs fill. They must not hide the jobs behind them. A team that holds
+    less of a pool than its guarantee gets the rest for jobs that the guarantee covers, and these pass larger jobs of
+    their own team. So jobs that would borrow must not hide them: of these a front has as many as could get all of the
+    rest, and one more.
 
     Args:
         bounds: what the jobs of the queue may demand.
@@ -84,8 +87,9 @@ class Front:
         self._attainable = attainable
         self._reach = reach
         self._share = share
-        #: Instances that the jobs so far demand, which take them from those behind them.
+        #: Instances that the jobs so far demand, which take them from those behind them, and what they take of limits.
         self._filled = 0
+        self._of_limits = Counter[str]()
         self._fitting = self._behind = 0
         #: Instances that covered jobs demand, and what is left of the rest of the guarantee after them.
         self._covered = 0
@@ -119,11 +123,15 @@ class Front:
         # With ageing, a job that could get fewer instances may come first: after it, others pass only within the share.
         reach = self._attainable.of(job.terms.priority, self.bounds.team, job.terms.turn_ms)
         self._reach = min(self._reach, reach)
-        self._behind += self._filled > self._reach
+        of_limits, limits = self.bounds.of_limits(job), self.bounds.limits
+        is_over = any(self._of_limits[key] + count > limits.of(key).size for key, count in of_limits.items())
+        self._behind += is_over or self._filled > self._reach
         self._fitting += 1
-        # A job that preempts nobody leaves what it lacks to jobs behind it. One with alternatives may start elsewhere.
-        if job.preempts and not job.alternatives and self._attainable.may_fill(job):
+        # A job that preempts nobody leaves what it lacks to jobs behind it, and so does one whose limits those ahead of
+        # it fill. One with alternatives may start elsewhere.
+        if job.preempts and not job.alternatives and not is_over and self._attainable.may_fill(job):
             self._filled += demand[self.bounds.pool]
+            self._of_limits.update(of_limits)
 
     def _end_if_complete(self) -> None:
         if self._filled <= self._reach or self._behind < self._share or self._fitting < self.heads:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 
 from headway.pool_names import PLAN_INFIX
-from headway.reasons.waiting import clock_time
+from headway.reasons import clock_time
 from headway_service.ports.table import Absent, Delete, Equals, Key, Put
 from headway_service.ports.training_plans import TrainingPlan
 from headway_service.store.records.base import LEDGER, Record

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from headway.budgets.budget import Held, Payer
+from headway.budgets.budget import Held
 from headway.past_use.averages import Span
+from headway.payers import Payer
 from headway_service.ports.table import Delete, Key, Put
 from headway_service.store.records.base import LEDGER, Record
 

@@ -1,0 +1,1 @@
+"""For whom, when and how many instances of a pool are kept? Pure."""
