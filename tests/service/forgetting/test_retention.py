@@ -39,7 +39,15 @@ KINDS = {
     **dict.fromkeys(
         (
             *("AttemptRecord", "CalendarRecord", "GivenUpRecord", "IdleRecord", "PauseRecord", "PlanRecord"),
-            *("PoolRecord", "ProgressRecord", "QueueCountRecord", "ReservationRecord", "RogueJobRecord", "ScanRecord"),
+            *(
+                "PoolRecord",
+                "ProgressRecord",
+                "StartCountRecord",
+                "QueueCountRecord",
+                "ReservationRecord",
+                "RogueJobRecord",
+                "ScanRecord",
+            ),
             *(
                 "BudgetUseRecord",
                 "PastUseRecord",

@@ -30,6 +30,21 @@ class SizeChange(ApiDocument):
 
 
 @dataclass(frozen=True, kw_only=True)
+class BookingOf(ApiDocument):
+    """Instances of a pool that are kept for some jobs."""
+
+    name: Annotated[str, Member("Of the booking; or the guarantee of a team that it does not lend.")]
+    instances: int
+    kept: Annotated[int, Member("How many are kept now: fewer when some were given back, 0 outside its windows.")]
+    team: Annotated[str | None, Member("Whose jobs they are kept for; null for any.")]
+    owner: Annotated[str | None, Member("ARN of the caller whose jobs they are kept for; null for any.")] = None
+    tag: Annotated[str | None, Member("The tag of the jobs that they are kept for; null for any.")] = None
+    begin: Annotated[Time | None, Member("Of its window that is open, or the next; null if always, or over.")] = None
+    end: Annotated[Time | None, Member("Of the same window.")] = None
+    weekly: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
 class PoolUse(ApiDocument):
     """How a pool is used, in instances."""
 
@@ -49,6 +64,7 @@ class PoolUse(ApiDocument):
     plan: Annotated[
         str, Member("What is known of the training plan that it follows, as a clause; empty if it follows none.")
     ] = ""
+    bookings: Annotated[tuple[BookingOf, ...], Member("What is kept for some jobs, by name.")] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

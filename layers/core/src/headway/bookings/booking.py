@@ -40,6 +40,14 @@ class Booking(Whose):
         begin_ms, end_ms = self.from_ms + weeks * WEEK_MS, self.to_ms + weeks * WEEK_MS
         return (begin_ms, end_ms) if begin_ms <= at_ms < end_ms else None
 
+    def next_window(self, at_ms: int) -> tuple[int, int] | None:
+        """The begin and the end of the first window that begins after a time, ms; None if none does."""
+        if self.from_ms is None or self.to_ms is None:
+            return None
+        weeks = max(0, (at_ms - self.from_ms) // WEEK_MS + 1) if self.weekly else 0
+        begin_ms = self.from_ms + weeks * WEEK_MS
+        return (begin_ms, self.to_ms + weeks * WEEK_MS) if begin_ms > at_ms else None
+
     def count_at(self, at_ms: int) -> int:
         """How many instances are kept at a time, ms."""
         is_open = self.from_ms is None or self.window(at_ms) is not None

@@ -16,6 +16,7 @@ from headway.bookings.booking import HORIZON_MS, Booking
 from headway.job_terms import JobTerms
 from headway.model import LATE_MS, Calendar, Demand, Limit, SizeChange, Snapshot
 from headway.payers import Payer
+from headway.policy import Policy
 from headway.scheduling.alternatives import choices
 
 _MARK = "@"
@@ -46,7 +47,7 @@ class Limits:
         self.sizes = dict(snapshot.pools)
         self.calendars = dict(snapshot.calendars)
         if self._is_any:
-            self._kept = {each.name: self._kept_now(each) for each in policy.bookings}
+            self._kept = {(each.name, each.pool): self._kept_now(each) for each in policy.bookings}
             for terms in self._all_terms():
                 self._keys(terms.payer)
 
@@ -74,6 +75,10 @@ class Limits:
     def of(self, key: str) -> Limit:
         """The limit that a name in :attr:`sizes` is of."""
         return self._known[key]
+
+    def kept(self, booking: Booking) -> int:
+        """How many instances of its pool a booking keeps now: what was given back is not."""
+        return self._kept[booking.name, booking.pool]
 
     def largest(self, key: str) -> int:
         """The most that a limit ever allows from now on."""
@@ -130,7 +135,7 @@ class Limits:
         begins = {each.name: _begins(each, now_ms) for each in bookings}
         times = {at_ms for each in bookings for at_ms in begins[each.name]} | sizes.keys()
         left: list[SizeChange] = []
-        now = max(0, size - sum(self._kept[each.name] for each in bookings))
+        now = max(0, size - sum(self.kept(each) for each in bookings))
         for at_ms in sorted(times):
             size = sizes.get(at_ms, size)
             kept = sum(self._count_at(each, at_ms) for each in bookings)
@@ -143,7 +148,7 @@ class Limits:
     def _count_at(self, booking: Booking, at_ms: int) -> int:
         window, now = booking.window(at_ms + LATE_MS), booking.window(self._snapshot.now_ms + LATE_MS)
         # What a window has given back is kept again in the next one.
-        return self._kept[booking.name] if window == now else booking.count_at(at_ms + LATE_MS)
+        return self.kept(booking) if window == now else booking.count_at(at_ms + LATE_MS)
 
     def _kept_now(self, booking: Booking) -> int:
         """How many instances are kept now: what was given back is not, but for what its jobs hold and wait for."""
@@ -156,6 +161,12 @@ class Limits:
             if used < count and booking.covers(job.terms.payer):
                 used += max(each.demand.get(pool, 0) for each in choices(job))
         return min(count, used)
+
+
+def limited_pools(policy: Policy) -> set[str]:
+    """The pools in which instances are booked, or limited by owner: what starts there depends on what else does."""
+    of_owners = (team.owner_limit for team in policy.teams.values())
+    return {each.pool for each in policy.bookings}.union(policy.owner_limit, *of_owners)
 
 
 def is_limit(pool: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any
 
@@ -16,6 +17,7 @@ from pydantic import (
 
 from headway import policy
 from headway.accounting.prices import Prices
+from headway.bookings.booking import Booking
 from headway.days import DAY_MS
 from headway.jobpolicy.failure_kinds import FailureKind
 from headway.jobpolicy.retry import MAX_BACKOFF_MS, MAX_RETRIES
@@ -37,6 +39,7 @@ from headway.policy import (
 )
 from headway.scheduling.ordering import MAX_PRIORITY
 from headway_service.config import access as access_notation
+from headway_service.config import bookings as booking_notation
 from headway_service.config import budgets as budget_notation
 from headway_service.config import rules as rule_notation
 from headway_service.config import training_plans, utilization
@@ -143,6 +146,10 @@ class Team(ConfigModel):
     guaranteed: dict[PoolName, Instances] = Field(default_factory=dict)
     #: Instances per pool that it may use at most; a pool that is not named has no limit.
     limit: dict[PoolName, Instances] = Field(default_factory=dict)
+    #: How much of its guarantee others may use while it does not; of a pool that is not named all of it.
+    lend: dict[PoolName, Instances] = Field(default_factory=dict)
+    #: Instances per pool that each owner may use at most in it; a pool that is not named has no limit.
+    limit_per_owner: dict[PoolName, Instances] = Field(default_factory=dict)
     #: Its use is divided by this before it is compared with that of other teams.
     weight: float = Field(default=1.0, gt=0, allow_inf_nan=False)
     #: The callers whose jobs it accepts; all callers if it lists neither members nor leads.
@@ -244,6 +251,8 @@ class Limits(ConfigModel):
     #: Arrays that have members left, also if none of these waits.
     arrays_per_team: int = Field(default=1000, ge=1, le=MAX_WAITING)
     arrays_per_owner: int = Field(default=500, ge=1, le=MAX_WAITING)
+    #: Instances per pool that each owner may use at most, in whichever team; a pool that is not named has no limit.
+    instances_per_owner: dict[PoolName, Instances] = Field(default_factory=dict)
 
 
 class FairShare(ConfigModel):
@@ -281,6 +290,10 @@ class Configuration(ConfigModel):
     fair_share: FairShare | None = None
     #: What teams and owners may use, by name.
     budgets: dict[Name, budget_notation.Budget] = Field(default_factory=dict, max_length=budget_notation.MAX_BUDGETS)
+    #: Instances that are kept for some jobs, by name.
+    bookings: dict[Name, booking_notation.Booking] = Field(
+        default_factory=dict, max_length=booking_notation.MAX_BOOKINGS
+    )
     #: By kind of failure. An entry replaces the default for that kind; the others keep theirs.
     retries: dict[Annotated[FailureKind, Strict(strict=False)], Retry] = Field(default_factory=dict)
     spot: Spot = Spot()
@@ -354,20 +367,33 @@ class Configuration(ConfigModel):
             ageing=ageing,
             fair_share=fair_share,
             budgets=tuple(each.budget(name, self.pools) for name, each in sorted(self.budgets.items())),
+            bookings=tuple(self._bookings()),
+            owner_limit=self.limits.instances_per_owner,
             warm_across_teams=self.kept_warm_pools is None or self.kept_warm_pools.across_teams,
             min_spot_score=self.spot.min_score,
             probe_percent=self.launches.probe_percent,
             teams={
                 name: policy.Team(
-                    guaranteed=team.guaranteed, limit=team.limit, weight=team.weight, max_priority=team.max_priority
+                    guaranteed=team.guaranteed,
+                    limit=team.limit,
+                    weight=team.weight,
+                    owner_limit=team.limit_per_owner,
+                    max_priority=team.max_priority,
                 )
                 for name, team in self.teams.items()
             },
         )
 
+    def _bookings(self) -> Iterator[Booking]:
+        for name, each in sorted(self.bookings.items()):
+            yield each.booking(name)
+        for name, team in sorted(self.teams.items()):
+            yield from booking_notation.kept(name, team.guaranteed, team.lend)
+
     def budget_tags(self, tags: Mapping[str, str]) -> tuple[str, ...]:
-        """Those of a request's tags that budgets are by."""
-        keys = {each.tag.key for each in self.budgets.values() if each.tag is not None}
+        """Those of a request's tags that budgets and bookings are by."""
+        named = [*(each.tag for each in self.budgets.values()), *(each.tag for each in self.bookings.values())]
+        keys = {tag.key for tag in named if tag is not None}
         return tuple(f"{key}={tags[key]}" for key in sorted(keys) if key in tags)
 
     @property
@@ -431,9 +457,13 @@ class Configuration(ConfigModel):
             pool: the name of the pool.
             team: the team; empty for jobs without one.
         """
-        known = self.pools.get(pool)
+        known, of_team = self.pools.get(pool), self.teams.get(team, Team())
         size = known.sizes.largest if known else 0
-        return min(size, self.teams[team].limit.get(pool, size)) if team in self.teams else size
+        kept = sum(
+            each.count for each in self._bookings() if each.pool == pool and each.from_ms is None and each.team != team
+        )
+        limits = (of_team.limit, of_team.limit_per_owner, self.limits.instances_per_owner)
+        return min(max(0, size - kept), *(each.get(pool, size) for each in limits))
 
 
 def parse(text: str) -> Configuration:
@@ -475,6 +505,13 @@ def validate(document: Any) -> Configuration:
         if len({each.first for each in listed}) < len(listed)
     ]
     fields += budget_notation.problems(configuration.budgets, configuration.pools, configuration.teams)
+    kept = Counter(
+        pool
+        for team in configuration.teams.values()
+        for pool, count in team.lend.items()
+        if count < team.guaranteed.get(pool, 0)
+    )
+    fields += booking_notation.problems(configuration.bookings, kept, configuration.pools, configuration.teams)
     fields += [*_team_errors(configuration), *_unknown_teams(configuration), *_open_teams(configuration)]
     if fields:
         raise _invalid(fields)
@@ -575,14 +612,9 @@ def _team_errors(configuration: Configuration) -> Iterator[FieldError]:
         )
         yield FieldError(field="teams", message=message)
     for name, team in teams.items():
-        for kind, instances in (("guaranteed", team.guaranteed), ("limit", team.limit)):
-            for pool in instances.keys() - pools.keys():
-                yield FieldError(field=f"teams.{name}.{kind}.{pool}", message=f"there is no pool {pool}")
-        for pool, count in team.guaranteed.items():
-            limit = team.limit.get(pool)
-            if limit is not None and count > limit:
-                message = f"{count} must not be above the team's limit of {limit}"
-                yield FieldError(field=f"teams.{name}.guaranteed.{pool}", message=message)
+        yield from _entitlement_errors(name, team, pools)
+    for pool in configuration.limits.instances_per_owner.keys() - pools.keys():
+        yield FieldError(field=f"limits.instancesPerOwner.{pool}", message=f"there is no pool {pool}")
     yield from _charge_errors(configuration)
     for pool in (configuration.kept_warm_pools.max_instances if configuration.kept_warm_pools else {}).keys() - pools:
         yield FieldError(field=f"warmPools.maxInstances.{pool}", message=f"there is no pool {pool}")
@@ -594,6 +626,24 @@ def _team_errors(configuration: Configuration) -> Iterator[FieldError]:
                 f"{known.sizes.largest} is less than the {sum(guaranteed.values())} that teams are guaranteed ({told})"
             )
             yield FieldError(field=f"pools.{pool}.size", message=message)
+
+
+def _entitlement_errors(name: str, team: Team, pools: Mapping[str, Pool]) -> Iterator[FieldError]:
+    """The errors in what a team is entitled to."""
+    named = {"guaranteed": team.guaranteed, "limit": team.limit, "limitPerOwner": team.limit_per_owner}
+    for kind, instances in {**named, "lend": team.lend}.items():
+        for pool in instances.keys() - pools.keys():
+            yield FieldError(field=f"teams.{name}.{kind}.{pool}", message=f"there is no pool {pool}")
+    for pool, count in team.guaranteed.items():
+        limit = team.limit.get(pool)
+        if limit is not None and count > limit:
+            message = f"{count} must not be above the team's limit of {limit}"
+            yield FieldError(field=f"teams.{name}.guaranteed.{pool}", message=message)
+    for pool, count in team.lend.items():
+        most = team.guaranteed.get(pool, 0)
+        if pool in pools and count > most:
+            message = f"{count} must not be above the {most} that the team is guaranteed"
+            yield FieldError(field=f"teams.{name}.lend.{pool}", message=message)
 
 
 def _unknown_teams(configuration: Configuration) -> Iterator[FieldError]:

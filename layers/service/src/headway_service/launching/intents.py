@@ -12,6 +12,7 @@ from typing import TypeVar
 from headway.lifecycle import AttemptState
 from headway.plan import Action, Preempt, Release, ReleaseWarm, Start, StartWarm, StopForSize
 from headway.policy import Policy
+from headway.scheduling.limits import limited_pools
 from headway.scheduling.lost_work.lost import work_lost_ms
 from headway_service.errors import Conflict
 from headway_service.invocation import Invocation
@@ -67,6 +68,7 @@ class Intents:
         self._invocation = invocation
         self._clocks = invocation.clocks
         self._policy = policy
+        self._limited_pools = limited_pools(policy)
         self._has_rules = has_rules
 
     def of(self, action: Action, item: Item | None, decision: Decision, now_ms: int) -> Intent:
@@ -151,6 +153,7 @@ class Intents:
             now_ms,
             limited=limited,
             calendars=calendars,
+            counts=[ledger.start_count_of(pool) for pool in sorted(action.demand) if pool in self._limited_pools],
             warm=warm,
             pauses=pauses,
         )

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 
+from headway.bookings.booking import Booking
 from headway.model import SizeChange, Snapshot
 from headway.policy import Policy, Team
 from headway.scheduling.fair_share import borrowed
+from headway.scheduling.limits import Limits
 from headway.scheduling.team_turns import TeamTurns
 from headway.vectors import total
+from headway_service.config import bookings as config
 from headway_service.config.budgets import Budget
 from headway_service.config.document import Configuration
 from headway_service.ports.table import Table
@@ -17,6 +20,23 @@ from headway_service.store.ledger import Ledger, read_ledger_for_display
 from headway_service.store.queue_tail import MAX_PLACE
 from headway_service.store.records.capacity.ledger import PauseRecord
 from headway_service.store.records.queue_entry import QueueEntry
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class BookingShown:
+    """A booking, and how many instances it keeps now.
+
+    Attributes:
+        booking: the booking.
+        written: how it is written; None for a guarantee that is not lent.
+        kept: how many are kept now.
+        window: the begin and the end of the window that is open, or of the next one, ms; None for always, or none.
+    """
+
+    booking: Booking
+    written: config.Booking | None
+    kept: int
+    window: tuple[int, int] | None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -36,6 +56,7 @@ class PoolUse:
         pause: its pause, or the pause of all pools.
         next_change: its next size, if it has a schedule or a plan.
         plan: what is known of the training plan that it follows; empty if it follows none.
+        bookings: what is kept for some jobs.
     """
 
     pool: str
@@ -50,6 +71,7 @@ class PoolUse:
     next_change: SizeChange | None = None
     warm: int = 0
     plan: str = ""
+    bookings: tuple[BookingShown, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -139,7 +161,7 @@ def capacity_of(table: Table, ledger: Ledger, configuration: Configuration, now_
     policy = configuration.policy()
     waiting = {pool.pool: _waiting(table, pool.pool, ledger) for pool in ledger.pools}
     return Capacity(
-        pools=_pools(ledger, waiting),
+        pools=_with_bookings(_pools(ledger, waiting), ledger, configuration, policy, now_ms),
         teams=_teams(ledger, policy, waiting, now_ms),
         budgets=_budgets(ledger, configuration, policy, now_ms),
     )
@@ -168,6 +190,27 @@ def _pools(ledger: Ledger, waiting: Mapping[str, Mapping[str, int]]) -> list[Poo
         )
         for pool in ledger.pools
     ]
+
+
+def _with_bookings(
+    pools: list[PoolUse], ledger: Ledger, configuration: Configuration, policy: Policy, now_ms: int
+) -> list[PoolUse]:
+    """The pools with what is kept of them. Of the jobs that wait none is read, so what they get back is not kept."""
+    if not policy.bookings:
+        return pools
+    allocations = tuple(each.allocation() for each in ledger.attempts)
+    seen = Snapshot(now_ms=now_ms, pools=ledger.sizes_at(now_ms), allocations=allocations, policy=policy)
+    limits = Limits(seen)
+    found: dict[str, list[BookingShown]] = {}
+    for each in policy.bookings:
+        shown = BookingShown(
+            booking=each,
+            written=configuration.bookings.get(each.name),
+            kept=limits.kept(each),
+            window=each.window(now_ms) or each.next_window(now_ms),
+        )
+        found.setdefault(each.pool, []).append(shown)
+    return [replace(each, bookings=tuple(found.get(each.pool, ()))) for each in pools]
 
 
 def _teams(ledger: Ledger, policy: Policy, waiting: Mapping[str, Mapping[str, int]], now_ms: int) -> list[TeamUse]:

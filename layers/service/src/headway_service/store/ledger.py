@@ -29,6 +29,7 @@ from headway_service.store.records.capacity.ledger import (
 from headway_service.store.records.capacity.past_use import PastUseRecord
 from headway_service.store.records.capacity.rogue_job import RogueJobRecord
 from headway_service.store.records.capacity.spot_scores import SpotScoresRecord
+from headway_service.store.records.capacity.start_count import StartCountRecord
 from headway_service.store.records.capacity.training_plan import PlanRecord
 from headway_service.store.records.capacity.unread_jobs import UnreadJobsRecord
 from headway_service.store.records.capacity.used import UsedRecord
@@ -48,6 +49,7 @@ _KINDS: Mapping[str, tuple[str, type[Record]]] = {
     "attempt": ("attempts", AttemptRecord),
     "budgets": ("budget_uses", BudgetUseRecord),
     "calendar": ("calendars", CalendarRecord),
+    "starts": ("start_counts", StartCountRecord),
     "ended": ("ended", EndedJobRecord),
     "idle": ("idle", IdleRecord),
     "past": ("past_uses", PastUseRecord),
@@ -96,6 +98,8 @@ class Ledger:
     rogues: tuple[RogueJobRecord, ...] = ()
     pauses: tuple[PauseRecord, ...] = ()
     calendars: tuple[CalendarRecord, ...] = ()
+    #: How many jobs were started in pools whose instances are booked, or limited by owner.
+    start_counts: tuple[StartCountRecord, ...] = ()
     plans: tuple[PlanRecord, ...] = ()
     warm_pools: tuple[WarmPoolRecord, ...] = ()
     #: Jobs that have ended, and whose dependants, or array, do not know.
@@ -268,7 +272,7 @@ class Ledger:
         return next((each for each in self.reservations if each.job_name == job), None)
 
     def after_start(self, attempt: AttemptRecord) -> Ledger:
-        """The ledger for further starts after one that was written: it is counted for its team and its calendars.
+        """The ledger for further starts after one that was written: it is counted for its team and its pools.
 
         Args:
             attempt: what was started.
@@ -281,7 +285,15 @@ class Ledger:
             each.model_copy(update={"version": each.version + 1}) if each.pool in attempt.demand else each
             for each in self.calendars
         )
-        return replace(self, teams=tuple(teams), calendars=tuple(calendars))
+        counts = {each.pool: each for each in self.start_counts}
+        for pool in attempt.demand:
+            known = self.start_count_of(pool)
+            counts[pool] = known.model_copy(update={"starts": known.starts + 1})
+        return replace(self, teams=tuple(teams), calendars=tuple(calendars), start_counts=tuple(counts.values()))
+
+    def start_count_of(self, pool: str) -> StartCountRecord:
+        """How many jobs were started in a pool, as far as that is counted."""
+        return next((each for each in self.start_counts if each.pool == pool), StartCountRecord(pool=pool))
 
     def without_reservation(self, job: str) -> Ledger:
         """The ledger without the reservation of a job."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from headway.api_documents.pools import BudgetUse, Capacity, Pause, PoolUse, SizeChange, TeamUse
+from headway.api_documents.pools import BookingOf, BudgetUse, Capacity, Pause, PoolUse, SizeChange, TeamUse
 from headway_service.api.times import time_text
 from headway_service.pools import capacity
 from headway_service.store.records.capacity.ledger import PauseRecord
@@ -25,6 +25,23 @@ def pool_document(use: capacity.PoolUse) -> PoolUse:
         ),
         warm=use.warm,
         plan=use.plan,
+        bookings=tuple(_booking(each) for each in use.bookings),
+    )
+
+
+def _booking(shown: capacity.BookingShown) -> BookingOf:
+    booking, written = shown.booking, shown.written
+    begin_ms, end_ms = shown.window or (None, None)
+    return BookingOf(
+        name=booking.name,
+        instances=booking.count,
+        kept=shown.kept,
+        team=booking.team,
+        owner=None if written is None else written.owner,
+        tag=booking.tag,
+        begin=time_text(begin_ms),
+        end=time_text(end_ms),
+        weekly=booking.weekly,
     )
 
 

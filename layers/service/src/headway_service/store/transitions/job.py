@@ -24,6 +24,7 @@ from headway_service.store.records.base import ReasonRecord
 from headway_service.store.records.capacity.attempt import AttemptRecord, GivenUpRecord
 from headway_service.store.records.capacity.ledger import CalendarRecord, ReservationRecord, TeamRecord
 from headway_service.store.records.capacity.rogue_job import RogueJobRecord
+from headway_service.store.records.capacity.start_count import StartCountRecord
 from headway_service.store.records.capacity.warm_pool import WarmPoolRecord
 from headway_service.store.records.job import (
     MAX_ENDED_ATTEMPTS,
@@ -94,6 +95,7 @@ def start(
     *,
     limited: TeamRecord | None = None,
     calendars: Sequence[CalendarRecord] = (),
+    counts: Sequence[StartCountRecord] = (),
     warm: WarmPoolRecord | None = None,
     pauses: Mapping[str, int] | None = None,
 ) -> list[Write]:
@@ -102,8 +104,8 @@ def start(
     In a warm pool it needs no free instances: both are charged until SageMaker tells which instances the attempt uses.
 
     Fails if the instances are no longer free, or the warm pool is no longer there, if one of the pools is paused, if
-    the job has changed since it was read, or if another job of a limited team, or in a pool with a calendar, was
-    started since that team or calendar was read.
+    the job has changed since it was read, or if another job of a limited team, in a pool with a calendar, or in one
+    whose starts are counted, was started since that was read.
 
     Args:
         attempt: its next attempt, launching.
@@ -111,6 +113,7 @@ def start(
         reason: why it starts.
         limited: the team of the job, if it has a limit.
         calendars: the calendars of its pools.
+        counts: how many jobs were started in its pools, as far as that is counted.
         warm: the warm pool that it is started in.
         pauses: how often its pools had been paused, for those in which that is counted.
 
@@ -131,6 +134,7 @@ def start(
         *leave_queue(job),
         *([_count_start(limited)] if limited else []),
         *(_count_start_in(calendar) for calendar in calendars),
+        *(each.count() for each in counts),
         *require_not_paused(attempt.demand, counted),
     ]
 

@@ -12,6 +12,7 @@ from headway_service.store.records.capacity.ledger import (
     ReservationRecord,
     TeamRecord,
 )
+from headway_service.store.records.capacity.start_count import StartCountRecord
 from headway_service.store.records.capacity.training_plan import PlanRecord
 from headway_service.store.transitions.shared import return_instances
 
@@ -142,7 +143,10 @@ def remove_pool(pool: PoolRecord) -> list[Write]:
     The condition compares both numbers: if the pool was added again with as many instances as are still held, it has no
     free instances either.
     """
-    return [Delete(key=PoolRecord.key(pool.pool), requires=AllEqual((("size", 0), ("free", 0))))]
+    return [
+        Delete(key=PoolRecord.key(pool.pool), requires=AllEqual((("size", 0), ("free", 0)))),
+        StartCountRecord.forget(pool.pool),
+    ]
 
 
 def add_team(team: str, known: TeamRecord | None) -> list[Write]:
