@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Collection, Mapping
-from functools import lru_cache
 from typing import Any
 
 from headway.lifecycle import TERMINAL, JobState
@@ -28,6 +27,7 @@ from headway_verification.soak.invariants.arrays import check_arrays, check_rest
 from headway_verification.soak.invariants.checkpoints import CheckpointInvariants
 from headway_verification.soak.invariants.dependencies import awaited, check_dependencies, check_inputs
 from headway_verification.soak.invariants.expected import ExpectationInvariants
+from headway_verification.soak.invariants.limits import LimitInvariants
 from headway_verification.soak.invariants.pauses import LONGEST_INVOCATION_S, PauseInvariants
 from headway_verification.soak.invariants.reuse import ReuseInvariants, reused_from
 from headway_verification.soak.invariants.service import ServiceInvariants
@@ -69,9 +69,7 @@ class Invariants:
         self._bound: dict[str, int] = {}
         #: When SageMaker last throttled the calls that find training jobs, s.
         self._throttled_s = 0.0
-        #: The same for each team in each pool, and the limits in force recently with the time from which each applied.
-        self._team_bound: dict[tuple[str, str], int] = {}
-        self._limits: list[tuple[float, Mapping[tuple[str, str], int]]] = []
+        self._limits = LimitInvariants(LONGEST_INVOCATION_S)
         self._ended: dict[str, str] = {}
         #: Running jobs that a user asked to stop permanently.
         self._stopped: set[str] = set()
@@ -142,7 +140,7 @@ class Invariants:
         self._sizes.check(calendars, attempts, now_s)
         self._sizes.check_stops(jobs, pools, {**warm, **rogues}, attempts)
         self._check_rogue(rogues, now_s)
-        self._check_limits(attempts, now_s)
+        self._limits.check(self._document(), attempts, now_s)
         self._checkpoints.check(attempts, round(now_s * 1000))
         self._check_training_jobs(attempts, rogues, now_s)
         self._check_jobs(jobs, attempts, accepted)
@@ -247,33 +245,9 @@ class Invariants:
             if rogue is not None and abs(rogue["createdMs"] - training_job.created * 1000) < 2 and not self.too_late_s:
                 require(not is_own(training_job), f"{training_job.name} is the queue's own, but is recorded as rogue")
 
-    def _check_limits(self, attempts: _Items, now_s: float) -> None:
-        """No team holds more than its limit, or than it held when the limit was lowered.
-
-        A decision made before a limit was lowered may still be executed afterwards.
-        """
-        limits = self._read_limits()
-        if not self._limits or self._limits[-1][1] != limits:
-            self._limits.append((now_s, limits))
-        while len(self._limits) > 1 and self._limits[1][0] < now_s - LONGEST_INVOCATION_S:
-            self._limits.pop(0)
-        held: Counter[tuple[str, str]] = Counter()
-        for attempt in attempts.values():
-            for pool, count in attempt["demand"].items():
-                held[attempt.get("team", ""), pool] += count
-        for key in held.keys() | self._team_bound.keys():
-            known = [each.get(key) for _, each in self._limits]
-            if None in known:
-                self._team_bound[key] = held[key]
-                continue
-            limit = max(count for count in known if count is not None)
-            most = max(limit, self._team_bound.get(key, 0))
-            require(held[key] <= most, f"the team {key[0]} holds {held[key]} {key[1]} of {most}")
-            self._team_bound[key] = held[key]
-
-    def _read_limits(self) -> Mapping[tuple[str, str], int]:
+    def _document(self) -> str:
         item = self._table.get(Key("config", "config"))
-        return _limits_in(item["document"]) if item else {}
+        return str(item["document"]) if item else ""
 
     def _check_jobs(self, jobs: _Items, attempts: _Items, accepted: Collection[str]) -> None:
         owners = [attempt["jobName"] for attempt in attempts.values()]
@@ -523,9 +497,3 @@ def _is_queued(job: Mapping[str, Any]) -> bool:
 def is_own(training_job: TrainingJob) -> bool:
     """Return whether the queue launched this training job."""
     return JOB_TAG in training_job.tags and training_job.tags.get(ATTEMPT_TAG) != FORGED
-
-
-@lru_cache(maxsize=8)
-def _limits_in(document: str) -> Mapping[tuple[str, str], int]:
-    teams = json.loads(document).get("teams", {})
-    return {(name, pool): count for name, team in teams.items() for pool, count in team.get("limit", {}).items()}

@@ -719,6 +719,12 @@ INTERLEAVINGS: dict[str, Interleaving] = {
     "a start within a team's limit and a change": _interleaving(
         "jobs of a limited team start", ask("POST", "/jobs/j/change", {"instances": 2})
     ),
+    "a start beside a booking and another": _interleaving(
+        "a job starts in a pool that is booked", submit("y", team="b", priority=9), tick
+    ),
+    "a start beside a booking after one, and another": _interleaving(
+        "a job starts in a pool that is booked, after another", submit("y", team="b", priority=9), tick
+    ),
     "a preemption and a change of its preemptor": _interleaving("two are preempted for one", CHANGE_HIGH, tick),
     "an end and a change of its preemptor": _interleaving("a preempted attempt has ended", CHANGE_HIGH, tick),
     "a change and the end that its job waits for": _interleaving(

@@ -234,6 +234,9 @@ _BUDGET = {"of-a": {"team": "a", "days": 1, "amount": 10, "whenSpent": "refuse"}
 _TAKEN = (configure(POOLS, TEAMS, budgets=_BUDGET), submit("j", team="a"), tick, wait(900))
 """A job of a team has run to its end, which takes from a budget."""
 
+_BOOKED = (configure({P5: 3, G5: 2}, {"a": {"guaranteed": {P5: 2}, "lend": {P5: 0}}, "b": {}}), wait(100))
+"""One of three instances is left beside what is kept for a team, for longer than a decision takes."""
+
 SITUATIONS: dict[str, Scenario] = {
     "a job is submitted": Scenario(prepare=run_steps(), begin=submit("j", (P5, 1), (G5, 1))),
     "a job is submitted that has its checkpoints for itself": Scenario(
@@ -393,6 +396,10 @@ SITUATIONS: dict[str, Scenario] = {
             *(submit("i", team="a"), wait(5), submit("j", team="a")),
         ),
         begin=tick,
+    ),
+    "a job starts in a pool that is booked": Scenario(prepare=run_steps(*_BOOKED, submit("x", team="b")), begin=tick),
+    "a job starts in a pool that is booked, after another": Scenario(
+        prepare=run_steps(*_BOOKED, submit("m", team="a", run_s=3000), tick, submit("x", team="b")), begin=tick
     ),
     "a waiting job is held": Scenario(
         prepare=run_steps(submit("j", (P5, 1), (G5, 1))), begin=ask("POST", "/jobs/j/hold")

@@ -32,6 +32,9 @@ TEAMS: list[dict[str, Any]] = [
     {"a": {"guaranteed": {P5: 1}, "limit": {G5: 2}}, "b": {"guaranteed": {G5: 1}, "maxPriority": 2}},
 ]
 
+LENDS_LITTLE = {"lend": {P5: 0}, "limitPerOwner": {P5: 1}}
+"""What a team with a guarantee has beside it, in some configurations."""
+
 BUDGETS = {"of-a": {"team": "a", "days": 1, "amount": 0.3, "whenSpent": "refuse"}}
 """Spent within minutes; the runs come to rest without it."""
 
@@ -58,7 +61,7 @@ class Operators(People):
                     **random.choice([{}, {}, {SERVERLESS: 1}]),
                     **({PLAN_POOL: random.choice([1, 2, 3])} if self.plan and random.random() < 0.9 else {}),
                 },
-                teams := random.choice(TEAMS if G5 in sizes else TEAMS[:2]),
+                teams := self._teams(random.choice(TEAMS if G5 in sizes else TEAMS[:2])),
                 backfill=self._backfill(),
                 preemption={
                     "maxPerJob": random.choice([1, 10]),
@@ -84,11 +87,28 @@ class Operators(People):
                 # Of each half-life, and without: no draw either.
                 **({"fairShare": {"halfLifeDays": 1 + newest % 2}} if teams and newest % 3 else {}),
                 **({"budgets": BUDGETS} if "a" in teams and newest % 2 else {}),
+                **({"bookings": self._bookings()} if "a" in teams and newest % 2 else {}),
+                **({"limits": {"instancesPerOwner": {P5: 1}}} if newest % 3 == 2 else {}),
                 **({"predictions": True} if self.predicts else {}),
                 **({} if made_from is None else {"version": made_from}),
             ),
             headers={"If-Match": "*"} if made_from is None else None,
         )
+
+    def _teams(self, drawn: dict[str, Any]) -> dict[str, Any]:
+        """The teams, some of which do not lend what they are guaranteed in some configurations: no draw."""
+        if self.queue.configuration.version % 3:
+            return drawn
+        return {name: {**team, **LENDS_LITTLE} if "guaranteed" in team and P5 in team["guaranteed"] else team
+                for name, team in drawn.items()}  # fmt: skip
+
+    def _bookings(self) -> dict[str, Any]:
+        """An instance for a team in some of the next hours: no draw."""
+        number, minute = self.queue.configuration.version, self.queue.now_s // 60 * 60
+        begin_s = minute + 300 * (number % 3)
+        times = [datetime.fromtimestamp(at_s, UTC).isoformat() for at_s in (begin_s, begin_s + 7200)]
+        back = {"giveBackAfterSeconds": 300} if number % 4 == 1 else {}
+        return {"night": {"pool": P5, "instances": 1, "team": "a", "from": times[0], "to": times[1], **back}}
 
     def _backfill(self) -> dict[str, Any]:
         """Where jobs pass others, they also fill gaps in some configurations: no draw."""
