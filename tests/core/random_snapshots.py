@@ -26,6 +26,7 @@ from functools import partial
 from random import Random
 from typing import Any
 
+from headway.bookings.booking import Booking
 from headway.errors import InvariantViolation
 from headway.model import Allocation, Alternative, Calendar, Reservation, SizeChange, Snapshot, WaitingJob
 from headway.past_use.averages import PastUse
@@ -63,7 +64,43 @@ def random_snapshot(rng: Random) -> Snapshot:
         snapshot = _with_refusals(rng, snapshot)
     if rng.random() < 0.3:
         snapshot = _with_past_use(rng, snapshot)
-    return _with_gaps(rng, snapshot) if rng.random() < 0.4 else snapshot
+    if rng.random() < 0.4:
+        snapshot = _with_gaps(rng, snapshot)
+    return _with_limits(rng, snapshot) if rng.random() < 0.4 else snapshot
+
+
+def _with_limits(rng: Random, snapshot: Snapshot) -> Snapshot:
+    """Return a snapshot in which owners are limited, and instances are kept for teams and owners, always or soon."""
+    owners = ("ada", "bob")
+    policy = snapshot.policy
+    bookings = [
+        Booking(
+            name=f"b{number}",
+            about=f"booking `b{number}`",
+            pool=pool,
+            count=rng.randint(1, size),
+            team=rng.choice((None, *policy.teams)),
+            owner=rng.choice(owners),
+            lapse_ms=rng.choice((None, None, 2 * STEP_MS)),
+        )
+        for number, (pool, size) in enumerate(sorted(snapshot.pools.items()))
+        if rng.random() < 0.6
+    ]
+    for number, each in enumerate(bookings):
+        if rng.random() < 0.7:
+            from_ms = NOW_MS + STEP_MS * rng.choice((-5, 0, 3, 60))
+            bookings[number] = replace(each, from_ms=from_ms, to_ms=from_ms + STEP_MS * rng.choice((2, 60, 900)))
+    limited = {
+        pool: max(rng.randint(1, size), *(each.demand.get(pool, 0) for each in snapshot.allocations), 0)
+        for pool, size in snapshot.pools.items()
+        if rng.random() < 0.4
+    }
+    return replace(
+        snapshot,
+        waiting=tuple(changed(each, owner=rng.choice(owners)) for each in snapshot.waiting),
+        allocations=tuple(changed(each, owner=rng.choice(owners)) for each in snapshot.allocations),
+        policy=replace(policy, bookings=tuple(bookings), owner_limit=limited),
+    )
 
 
 def _with_gaps(rng: Random, snapshot: Snapshot) -> Snapshot:
@@ -419,6 +456,7 @@ def everybody_is_served(snapshot: Snapshot, rng: Random) -> int:
         if not waits:
             return player.undone
         is_complete = all(change.at_ms <= world.now_ms for each in world.calendars.values() for change in each.changes)
+        is_complete &= all((each.to_ms or 0) <= world.now_ms for each in snapshot.policy.bookings)
         if not world.held and is_complete and not failed:
             break
         world.advance(world.now_ms + (STEP_MS if world.held else HOUR_MS))

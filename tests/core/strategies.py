@@ -9,6 +9,7 @@ from typing import Any, Literal
 from hypothesis import strategies as st
 
 from headway.model import (
+    LATE_MS,
     STOP_MS,
     Allocation,
     Alternative,
@@ -704,7 +705,20 @@ def size_at(snapshot: Snapshot, pool: str, time_ms: int) -> int:
 
 def can_ever_start(job: WaitingJob, snapshot: Snapshot) -> bool:
     """Whether a job could start at some time if everything were free, and keep within later sizes."""
-    times = sorted({change.at_ms for calendar in snapshot.calendars.values() for change in calendar.changes})
+    policy, payer = snapshot.policy, job.terms.payer
+    others = [each for each in policy.bookings if not each.covers(payer)]
+    changes = {change.at_ms for calendar in snapshot.calendars.values() for change in calendar.changes}
+    times = sorted(changes.union(at_ms - LATE_MS for each in others for at_ms in each.times(snapshot.now_ms)))
+
+    def is_left(pool: str, count: int, start_ms: int) -> bool:
+        """Whether so many are beside what is kept for others, as long as the job runs."""
+        kept_from = [each for each in others if each.pool == pool]
+        end_ms = start_ms + (1 << 60 if job.terms.limit_ms is None else job.terms.limit_ms)
+        return all(
+            size_at(snapshot, pool, t) - sum(each.count_at(t + LATE_MS) for each in kept_from) >= count
+            for t in (start_ms, *(t for t in times if start_ms < t < end_ms))
+            if kept_from
+        )
 
     def starts_at(start_ms: int) -> bool:
         for pool, count in job.demand.items():
@@ -714,10 +728,16 @@ def can_ever_start(job: WaitingJob, snapshot: Snapshot) -> bool:
             later = [t for t in times if start_ms < t < end_ms] if limits else []
             if any(size_at(snapshot, pool, t) < count for t in [start_ms, *later]):
                 return False
+            if not is_left(pool, count, start_ms):
+                return False
         return True
 
-    limit = snapshot.policy.team(job.terms.team).limit
-    allowed = all(count <= limit.get(pool, count) for pool, count in job.demand.items())
+    team = policy.team(job.terms.team)
+    allowed = all(
+        count <= limit.get(pool, count)
+        for limit in (team.limit, team.owner_limit, policy.owner_limit)
+        for pool, count in job.demand.items()
+    )
     return allowed and any(starts_at(t) for t in [max(snapshot.now_ms, job.not_before_ms), *times])
 
 

@@ -6,7 +6,7 @@ from headway.errors import InvariantViolation
 from headway.model import STOP_MS, Allocation, Demand, Snapshot, WaitingJob
 from headway.plan import Plan, Preempt, Release, ReleaseWarm, Start, StartWarm, StopForSize
 from headway.refusals import is_unlaunchable
-from headway.scheduling.alternatives import choices, chosen, demands, in_pools
+from headway.scheduling.alternatives import choices, chosen, demands, in_pools, on_what_is_promised
 from headway.scheduling.limits import Limits, is_limit
 from headway.scheduling.ordering import capped_priority, running_priority
 from headway.scheduling.victims.protection import is_preemptible, yields_to_equal
@@ -23,7 +23,8 @@ def check_plan(snapshot: Snapshot, plan: Plan) -> None:
     waiting = {job.name: job for job in snapshot.waiting}
     reserved = {reservation.job: reservation.demand for reservation in snapshot.reservations}
     left = free(snapshot)
-    limits = Limits(snapshot)
+    # What a job waits for counts in what a booking has given back.
+    limits = Limits(on_what_is_promised(snapshot))
     held = [limits.charged(a.demand, a.terms) for a in snapshot.allocations]
     held += [limits.charged(r.demand, waiting[r.job].terms) for r in snapshot.reservations if r.job in waiting]
     use = total(held)
@@ -135,7 +136,7 @@ def _verify_sizes(snapshot: Snapshot, plan: Plan) -> None:
     now_ms = snapshot.now_ms
     waiting = {job.name: job for job in snapshot.waiting}
     started = [chosen(waiting[action.job], action.demand) for action in plan.actions if isinstance(action, Start)]
-    limits = Limits(snapshot)
+    limits = Limits(on_what_is_promised(snapshot))
     for pool, calendar in limits.calendars.items():
         for change in calendar.changes:
             if change.at_ms <= now_ms:

@@ -22,6 +22,7 @@ from headway.model import LATE_MS, Allocation, Snapshot, WaitingJob
 from headway.refusals import PROBES_APART_MS, Cause, FailedLaunches, is_unlaunchable, retry_ms
 from headway.scheduling.alternatives import choices
 from headway.scheduling.capacity_state import paused_pool
+from headway.scheduling.limits import Limits
 from headway.scheduling.warm_pools import may_claim
 from headway.vectors import shortfall
 
@@ -33,6 +34,7 @@ class Probes:
 
     Args:
         snapshot: the state that is decided on.
+        limits: what limits its jobs beside the sizes of pools.
         is_eligible: whether a job on one alternative could start if all instances were free, now or later.
         can_start: whether the decision, as far as it is made, can start an unlaunchable job on one alternative.
     """
@@ -40,6 +42,7 @@ class Probes:
     def __init__(
         self,
         snapshot: Snapshot,
+        limits: Limits,
         *,
         is_eligible: Callable[[WaitingJob], bool],
         can_start: Callable[[WaitingJob], bool],
@@ -50,6 +53,7 @@ class Probes:
         self._sizes = snapshot.pools
         self._percent = snapshot.policy.probe_percent
         self._snapshot = snapshot
+        self._limits = limits
         #: Pools in which this decision tries one.
         self._taken: set[str] = set()
 
@@ -169,39 +173,33 @@ class Probes:
         budget_ms = self._budget_ms(job)
         if paused_pool(job, self._snapshot) is not None:
             return False
-        limit = self._snapshot.policy.team(job.terms.team).limit
-        return all(
-            self._free_in_ms(job, pool, count) <= budget_ms
-            and (pool not in limit or self._free_in_ms(job, pool, count, limit[pool]) <= budget_ms)
-            for pool, count in job.demand.items()
-        )
+        charged = self._limits.charged(job.demand, job.terms)
+        return all(self._free_in_ms(job, pool, count) <= budget_ms for pool, count in charged.items())
 
     def _has_turn_on_leftovers(self, job: WaitingJob) -> bool:
         """Whether a job can be tried now on instances that nobody else waits for."""
         return self._wanted.isdisjoint(job.demand) and self.may_start(job) and self._can_start(job)
 
-    def _free_in_ms(self, job: WaitingJob, pool: str, count: int, limit: int | None = None) -> float:
+    def _free_in_ms(self, job: WaitingJob, pool: str, count: int) -> float:
         """In what time so many instances can be free for a job at the earliest, ms, as far as limits of run times tell.
 
         Args:
+            pool: the pool, or a limit of the job.
             count: the instances.
-            limit: the limit of the team of the job; None for the instances of all teams.
         """
-        size = self._sizes.get(pool, 0) if limit is None else limit
-        growth = self._snapshot.calendars.get(pool) if limit is None else None
+        size, growth = self._limits.sizes.get(pool, 0), self._limits.calendars.get(pool)
         times_ms: list[float] = []
         if growth is not None:
             times_ms += [each.at_ms for each in growth.changes if each.size >= count and each.at_ms >= self._now_ms]
         held = [
-            each
+            (each, part)
             for each in self._snapshot.allocations
-            if pool in each.demand
-            and (limit is None or each.terms.team == job.terms.team)
+            if (part := self._limits.charged(each.demand, each.terms).get(pool, 0))
             and not (each.warm and may_claim(job, each, self._now_ms, self._snapshot.policy))
         ]
-        free = size - sum(each.demand[pool] for each in held)
+        free = size - sum(part for _, part in held)
         if size >= count:
-            ends_ms = sorted((self._gone_ms(each, job), each.demand[pool]) for each in held)
+            ends_ms = sorted((self._gone_ms(each, job), part) for each, part in held)
             for end_ms, freed in [(self._now_ms, 0), *ends_ms]:
                 free += freed
                 if free >= count:

@@ -126,9 +126,11 @@ def _clear_gap(start: ReservedStart, start_ms: int, victims: Sequence[Allocation
         attempts = tuple(victim.attempt for victim in victims)
         state.delayed.append(DelayedPreemption(for_job=job.name, attempts=attempts, at_ms=stop_ms))
         return
+    # It may lack more than it needs: a pool that was shrunk below its use has to shrink first.
+    earmark = overlap(start.need, lacking)
     for victim in victims:
-        freed, used = ground.capacity.preempt(victim, overlap(start.need, lacking), lacking)
-        lacking = positive(minus(lacking, used))
+        freed, used = ground.capacity.preempt(victim, earmark, lacking)
+        earmark, lacking = positive(minus(earmark, freed)), positive(minus(lacking, used))
         _preempt(victim, job, freed, state)
 
 

@@ -34,6 +34,7 @@ class PassState:
         self.hints = Hints(ground)
         self.probes = Probes(
             snapshot,
+            ground.capacity.limits,
             is_eligible=lambda job: eligibility.obstacle(job, ground) is None,
             can_start=lambda job: self.start_beside(job) is not None,
         )
