@@ -43,7 +43,8 @@ class Hints:
             return None
         job = obstacle.job
         allowance_ms = job.terms.allowance_ms
-        if allowance_ms is None:
+        if allowance_ms is None or job.name in self._ground.capacity.owners:
+            # Starts ahead of a job that something is promised to count on when that comes back, by its limit.
             return None
         key = (kind_of(job, self._ground.capacity.limits), job.terms.warm_key, job.terms.stops_for_size, allowance_ms)
         if key not in self._known:
