@@ -26,7 +26,7 @@ from headway.api_documents.jobs import (
     Shift,
     WatchOf,
 )
-from headway.api_documents.pools import BudgetUse, Capacity, Configuration, Pause, PoolUse, TeamUse
+from headway.api_documents.pools import BookingOf, BudgetUse, Capacity, Configuration, Pause, PoolUse, TeamUse
 from headway.api_documents.rogue_jobs import RogueJob, RogueJobs
 from headway.api_documents.summary import (
     JobCounts,
@@ -62,6 +62,7 @@ __all__ = [
     "ArrayProgress",
     "Attempt",
     "BatchResult",
+    "BookingOf",
     "BudgetUse",
     "Capacity",
     "Configuration",

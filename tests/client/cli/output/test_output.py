@@ -328,3 +328,22 @@ def test_pools_have_a_column_for_warm_instances_while_there_are_any():
     assert kept.splitlines()[0].split()[-1] == "Warm"
     assert kept.splitlines()[-1].split()[-1] == "2"
     assert "Warm" not in none
+
+
+def test_pools_say_below_what_is_kept_of_them_for_whom_and_when():
+    pool = {
+        "pool": "p", "size": 4, "allocated": 0, "stopping": 0, "reserved": 0, "rogue": 0, "free": 4, "waiting": 0,
+        "pause": None,
+        "bookings": [
+            {"name": "guarantee of a", "instances": 2, "kept": 2, "team": "a"},
+            {
+                "name": "night", "instances": 3, "kept": 1, "team": None, "tag": "project=thesis", "weekly": True,
+                "begin": "2026-01-02T18:00:00.000Z", "end": "2026-01-03T06:00:00.000Z",
+            },
+        ],
+    }  # fmt: skip
+    shown = output.pool_rows(Capacity.from_document({"pools": [pool]}).pools).text().splitlines()
+    assert shown[-2:] == [
+        "p: guarantee of a keeps 2 of 2 for team a.",
+        "p: night keeps 1 of 3 for tag project=thesis (2026-01-02 18:00:00 UTC to 2026-01-03 06:00:00 UTC, each week).",
+    ]

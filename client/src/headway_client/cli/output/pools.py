@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from headway.sanitize import strip_control_characters
 from headway_client.cli.output import times
 from headway_client.cli.output.table import Table
-from headway_client.models import Pause, PoolUse
+from headway_client.models import BookingOf, Pause, PoolUse
 
 
 def pool_rows(pools: Sequence[PoolUse], *, wide: bool = False) -> Table:
@@ -40,6 +40,7 @@ def pool_rows(pools: Sequence[PoolUse], *, wide: bool = False) -> Table:
     note = [f"{pool.pool} {_state(pool)}." for pool in pools if pool.pause]
     note += [f"{pool.pool} has {change}." for pool, change in zip(pools, changes, strict=True) if change]
     note += [f"{pool.pool}: {pool.plan}." for pool in pools if pool.plan]
+    note += [f"{pool.pool}: {_booking(each)}." for pool in pools for each in pool.bookings]
     return Table(headers=headers, rows=rows, note=note)
 
 
@@ -62,6 +63,16 @@ def _state(pool: PoolUse) -> str:
 def _next_size(pool: PoolUse) -> str:
     change = pool.next_change
     return f"{change.size} from {times.local(change.time)} on" if change else ""
+
+
+def _booking(booking: BookingOf) -> str:
+    named = {"team": booking.team, "owner": booking.owner, "tag": booking.tag}
+    whose = ", ".join(f"{kind} {name}" for kind, name in named.items() if name is not None)
+    kept = f"{booking.name} keeps {booking.kept} of {booking.instances} for {whose}"
+    if booking.begin is None or booking.end is None:
+        return kept
+    weekly = ", each week" if booking.weekly else ""
+    return f"{kept} ({times.local(booking.begin)} to {times.local(booking.end)}{weekly})"
 
 
 def _why(pause: Pause) -> str:

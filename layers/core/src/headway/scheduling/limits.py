@@ -4,7 +4,7 @@ Each limit is treated as one more pool, which only the jobs demand that it limit
 nothing, reserved starts, victims, sizes that change) holds for limits, and a job at its limit blocks nobody else.
 
 Instances that are kept limit all other jobs to what is left beside them. Of several bookings of a pool, each set of
-them limits the jobs that none of the set is for: only so all of them find what is kept.
+them limits the jobs that none of the set is for: only so all of them find what is kept (decision 120).
 """
 
 from __future__ import annotations
