@@ -18,7 +18,7 @@ from headway.reasons import ReasonCode
 from headway.scheduling.invariants import check_plan
 from headway.scheduling.limits import Limits
 from headway.scheduling.scheduler import schedule
-from tests.core.builders import G5, NOW_MS, P5, changed, held, job, preemptions, snapshot, starts
+from tests.core.builders import G5, NOW_MS, P5, changed, held, job, preemptions, reason_of, snapshot, starts
 
 HOUR_S = 3600
 HOUR_MS = HOUR_S * 1000
@@ -87,6 +87,10 @@ class TestBookings:
             assert code in {ReasonCode.WAITS_FOR_SIZE, ReasonCode.WAITS_FOR_LIMIT}
             assert "booking `night` leaves others only 1" in said
 
+    def test_in_the_last_minute_before_it_begins_it_counts_as_open(self) -> None:
+        plan = decide(job("x", team="b", count=2, limit_s=HOUR_S), size=2, policy=policy(booking(1, in_s=30)))
+        assert starts(plan) == []
+
     def test_jobs_that_it_is_for_start_before_it_begins_too(self) -> None:
         assert starts(decide(job("x", team="a", count=2), size=2, policy=policy(booking(1, in_s=HOUR_S)))) == ["x"]
 
@@ -154,6 +158,32 @@ class TestBookings:
         assert starts(decide(*parts, *others, pools={P5: 2, G5: 0}, policy=lapsed)) == expected
         not_yet = policy(booking(2, in_s=-HOUR_S // 2, lapse_ms=HOUR_MS))
         assert "x" not in starts(decide(*parts, *others, pools={P5: 2, G5: 0}, policy=not_yet))
+
+    def test_what_its_jobs_wait_for_is_kept_also_after_that_time(self) -> None:
+        lapsed = policy(booking(2, in_s=-HOUR_S // 2, lapse_ms=HOUR_MS // 4))
+        others = [job(name, 9, team="b", entered=number) for number, name in enumerate("xyz")]
+        mine = job("m", 0, team="a", count=2, limit_s=HOUR_S // 3)
+        assert starts(decide(*others, mine, size=3, policy=lapsed)) == ["x", "m"]
+
+    def test_one_of_its_jobs_that_outlasts_the_window_delays_nobody_who_starts_then(self) -> None:
+        kept, ahead = policy(booking(1, in_s=-60)), job("y", 9, team="b", count=2)
+        short, long = (job("m", 0, team="a", limit_s=limit_s) for limit_s in (HOUR_S // 2, 2 * HOUR_S))
+        assert starts(decide(ahead, short, size=2, policy=kept)) == ["m"]
+        plan = decide(ahead, long, size=2, policy=kept)
+        assert starts(plan) == []
+        assert reason_of(plan, "m").startswith("would delay `y`")
+        assert starts(decide(job("m", 0, team="a", limit_s=2 * HOUR_S), size=2, policy=kept)) == ["m"]
+
+    def test_what_was_given_back_stays_so_when_the_size_of_the_pool_changes(self) -> None:
+        lapsed = policy(booking(2, in_s=-HOUR_S // 2, for_s=9 * HOUR_S, lapse_ms=0))
+        plan = decide(job("x", team="b", count=3, limit_s=2 * HOUR_S), size=3, sizes={HOUR_S: 4}, policy=lapsed)
+        assert starts(plan) == ["x"]
+
+    def test_a_job_may_run_into_a_change_for_which_it_would_be_stopped(self) -> None:
+        kept = policy(booking(1, in_s=9 * HOUR_S))
+        parts = [job("x", team="b", count=3, limit_s=2 * HOUR_S)]
+        assert starts(decide(*parts, size=4, sizes={HOUR_S: 2, 3 * HOUR_S: 4}, stops=True, policy=kept)) == ["x"]
+        assert starts(decide(*parts, size=4, sizes={HOUR_S: 2, 3 * HOUR_S: 4}, policy=kept)) == []
 
     def test_what_a_week_gave_back_is_kept_again_in_the_next(self) -> None:
         lapsed = policy(booking(2, in_s=-HOUR_S // 2, weekly=True, lapse_ms=0))

@@ -22,8 +22,12 @@ def configure(world: World, **budgets: dict[str, Any]) -> None:
     world.tick()
 
 
-def submit(world: World, name: str, team: str = "a", *, hours: float = 1, **changes: Any) -> None:
+def submit(
+    world: World, name: str, team: str = "a", *, hours: float = 1, priority: int | None = None, **changes: Any
+) -> None:
     tags = [{"Key": "team", "Value": team}]
+    if priority is not None:
+        tags.append({"Key": "priority", "Value": str(priority)})
     environment = {"SANDBOX_RUN_SECONDS": str(round(hours * HOUR_S))}
     world.submit(name, Tags=tags, Environment=environment, **changes)
 
@@ -233,3 +237,44 @@ def test_a_budget_that_says_nothing_is_refused_with_its_field(budget: dict[str, 
     with pytest.raises(InvalidConfiguration) as caught:
         validate({"pools": {P5: {"size": 1}}, "teams": {"a": {}}, "budgets": {"b": budget}})
     assert [each.field for each in caught.value.fields] == [field]
+
+
+class TestAfter:
+    @pytest.fixture
+    def world(self) -> World:
+        found = World()
+        configure(found, speech={**TEN_HOURS, "whenSpent": "after"})
+        return found
+
+    def test_a_job_runs_on_what_others_leave_takes_nothing_and_gives_way(self, world: World) -> None:
+        run(world, "x", hours=10)
+        before = used(world)
+        submit(world, "y", hours=50, priority=9)
+        world.tick()
+        (attempt,) = read_ledger(world.table).attempts
+        assert (attempt.job_name, attempt.opportunistic, attempt.beyond_budget) == ("y", True, True)
+        assert "its budget is spent, so it is stopped when another job can start" in world.seen("y").reason.message
+        world.pass_time(HOUR_S)
+        assert used(world) == before
+        submit(world, "z", "b", ResourceConfig=on(2))
+        world.tick()
+        assert world.states("y", "z") == {"y": "stopping", "z": "pending"}
+        world.pass_time(300)
+        world.tick()
+        world.check()
+        assert world.states("y", "z") == {"y": "preempted", "z": "running"}
+        assert used(world) == before
+        assert world.seen("y").reason.message.startswith("the budget `speech` is spent: 10.")
+        assert world.seen("y").reason.message.endswith("it runs on what no other job can use")
+
+    def test_it_needs_preemption(self) -> None:
+        budget = {**TEN_HOURS, "whenSpent": "after"}
+        document = {"pools": {P5: {"size": 2}}, "teams": {"a": {}}, "budgets": {"speech": budget}}
+        validate(document)
+        with pytest.raises(InvalidConfiguration, match='whenSpent "after" needs preemption'):
+            validate({**document, "preemption": {"enabled": False}})
+
+    def test_a_dry_run_tells_when_it_could_start(self, world: World) -> None:
+        run(world, "x", hours=10)
+        found = world.forecast_service.dry_run(request("y", Tags=[{"Key": "team", "Value": "a"}]), ROOT)
+        assert found.expected_start_ms == world.clock()

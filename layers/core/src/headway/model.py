@@ -104,6 +104,8 @@ class Allocation:
     #: Whether it was started on instances that are meant for jobs ahead of its own: it gives way to every job that can
     #: start in its place without being stopped for those.
     opportunistic: bool = False
+    #: Whether it was started although a budget of its job was spent: then it gives way to every job at any time.
+    beyond_budget: bool = False
     #: Whether it is stopping, and its job waits again then. No decision depends on it.
     returns: bool = False
 

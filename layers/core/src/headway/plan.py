@@ -28,6 +28,8 @@ class Start:
     on_leftovers: bool = False
     #: See :attr:`headway.model.Allocation.opportunistic`.
     opportunistic: bool = False
+    #: See :attr:`headway.model.Allocation.beyond_budget`.
+    beyond_budget: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -99,7 +99,7 @@ class BudgetUse(ApiDocument):
     amount: Annotated[float, Member("In what its charges are: instance hours, or money.")]
     granted: Annotated[float, Member("What is granted beyond it now.")]
     used: Annotated[float, Member("In the period until now; what runs is included.")]
-    when_spent: Annotated[str, Member("What becomes of its jobs when nothing is left: hold or refuse.")]
+    when_spent: Annotated[str, Member("What becomes of its jobs when nothing is left: hold, after or refuse.")]
     spent_until: Annotated[Time | None, Member("Until when nothing is left; null if something is.")] = None
 
 

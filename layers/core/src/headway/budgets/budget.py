@@ -19,6 +19,8 @@ class WhenSpent(StrEnum):
 
     #: They wait until something is left again.
     HOLD = "hold"
+    #: They run on what no job within its budgets can use, and give way to each of these. Nothing of that is counted.
+    AFTER = "after"
     #: And no further job is accepted until then.
     REFUSE = "refuse"
 
@@ -62,12 +64,14 @@ class Held:
         demand: instances per pool.
         begin_ms: since when.
         end_ms: until when.
+        beyond_budget: whether it was started although a budget was spent.
     """
 
     payer: Payer
     demand: Mapping[str, int]
     begin_ms: int
     end_ms: int
+    beyond_budget: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -82,7 +86,8 @@ class BudgetUse:
         # A damaged record may say that an attempt runs since for ever.
         counts_from_ms = begin_ms(first_day(now_ms, budget.period))
         for each in held:
-            charge = budget.charges_for(each.demand) if budget.covers(each.payer) else 0.0
+            is_free = each.beyond_budget and budget.when_spent is WhenSpent.AFTER
+            charge = budget.charges_for(each.demand) if budget.covers(each.payer) and not is_free else 0.0
             if charge:
                 for day, time_ms in split(max(each.begin_ms, counts_from_ms), min(each.end_ms, now_ms)).items():
                     counted = counted_on(day, budget.period)

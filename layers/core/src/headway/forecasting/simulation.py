@@ -267,7 +267,13 @@ class Simulation:
 
     def _take_from_budgets(self, since_ms: int) -> None:
         held = [
-            Held(payer=each.terms.payer, demand=each.demand, begin_ms=since_ms, end_ms=self.now_ms)
+            Held(
+                payer=each.terms.payer,
+                demand=each.demand,
+                begin_ms=since_ms,
+                end_ms=self.now_ms,
+                beyond_budget=each.beyond_budget,
+            )
             for each in self._allocations.values()
             if not each.warm
         ]
@@ -397,6 +403,7 @@ class Simulation:
             terms=job.terms,
             since_ms=self.now_ms,
             opportunistic=action.opportunistic,
+            beyond_budget=action.beyond_budget,
         )
         warm = action.warm if isinstance(action, StartWarm) else ""
         if warm:
@@ -476,7 +483,13 @@ class Simulation:
             standing=replace(ended.terms.standing, left_ms=None, attained_ms=None),
         )
         pool = replace(
-            ended, terms=terms, since_ms=self.now_ms, warm=ended.terms.warm_key, stopping=False, opportunistic=False
+            ended,
+            terms=terms,
+            since_ms=self.now_ms,
+            warm=ended.terms.warm_key,
+            stopping=False,
+            opportunistic=False,
+            beyond_budget=False,
         )
         self._allocations[pool.attempt] = pool
         self._end_by(pool.attempt, self.now_ms + ended.terms.keep_ms)

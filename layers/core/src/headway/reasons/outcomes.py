@@ -44,16 +44,19 @@ def released(by: str) -> Reason:
     return Reason(code=ReasonCode.RELEASED, message=message)
 
 
-def started(demand: Demand, *, warm: str = "", in_gap: bool = False) -> Reason:
+def started(demand: Demand, *, warm: str = "", in_gap: bool = False, beyond_budget: bool = False) -> Reason:
     """The job has been started.
 
     Args:
         demand: instances per pool.
         warm: the job whose warm pool it is started in; empty for none.
         in_gap: whether it fills a gap before reserved starts.
+        beyond_budget: whether a budget of it is spent.
     """
     where = f" in the warm pool of `{warm}`" if warm else ""
     gap = "; it fills a gap before other jobs, so it is stopped when one of them can start" if in_gap else ""
+    if beyond_budget:
+        gap = "; its budget is spent, so it is stopped when another job can start"
     return Reason(
         code=ReasonCode.STARTED,
         message=f"started on {describe(demand)}{where}{gap}",
@@ -141,7 +144,9 @@ def preempted(
         why = _WHY_EQUALS_GIVE_WAY.get(among, "")
         if preemptor.terms.standing.expected_ms is not None:
             why = why.replace("its limit", "its expected run time")
-    if from_gap:
+    if victim.beyond_budget:
+        why += ", as the budget of this job was spent"
+    elif from_gap:
         why += ", as this job filled a gap"
     return Reason(
         code=ReasonCode.PREEMPTED if borrowed is None else ReasonCode.RECLAIMED,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from headway.budgets.budget import Spent
+from headway.budgets.budget import Spent, WhenSpent
 from headway.durations import in_words
 from headway.model import Allocation, Alternative, Demand, Pause, SizeChange, WaitingJob
 from headway.policy import Policy
@@ -69,13 +69,13 @@ def budget_spent(spent: Spent, now_ms: int) -> Reason:
         spent: the budget, and until when nothing is left of it.
         now_ms: the present, ms.
     """
-    return Reason(
-        code=ReasonCode.BUDGET_SPENT,
-        message=(
-            f"the budget `{spent.budget.name}` is spent: {spent.used:.1f} of {spent.amount:.1f}; starts from "
-            f"{clock_time(spent.until_ms, now_ms)} on, or when an administrator grants more (`headway config set`)"
-        ),
-    )
+    until = clock_time(spent.until_ms, now_ms)
+    if spent.budget.when_spent is WhenSpent.AFTER:
+        then = f"until {until} it runs on what no other job can use"
+    else:
+        then = f"starts from {until} on, or when an administrator grants more (`headway config set`)"
+    message = f"the budget `{spent.budget.name}` is spent: {spent.used:.1f} of {spent.amount:.1f}; {then}"
+    return Reason(code=ReasonCode.BUDGET_SPENT, message=message)
 
 
 TRIED_AGAIN = "it is tried again, as its last launches got no instances"

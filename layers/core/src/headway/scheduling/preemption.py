@@ -152,7 +152,7 @@ class Preemption:
         return outranks(job, allocation, use, at_ms, self._policy, reclaims=reclaims, in_gap=in_gap)
 
     def _is_in_gap(self, allocation: Allocation) -> bool:
-        return allocation.opportunistic and self._relies_on_end_of(allocation)
+        return allocation.beyond_budget or (allocation.opportunistic and self._relies_on_end_of(allocation))
 
     def _candidates(
         self, job: WaitingJob, lacking: Demand, at_ms: int, until_ms: int | None, *, stops: bool, reclaims: bool

@@ -6,6 +6,7 @@ from headway.model import Snapshot, WaitingJob
 from headway.plan import Plan
 from headway.scheduling.alternatives import on_what_is_promised
 from headway.scheduling.placement import commit, eligibility, unlaunchable
+from headway.scheduling.placement.beyond_budget import may_start_beyond, try_beyond
 from headway.scheduling.placement.obstacles import Obstacle
 from headway.scheduling.placement.pass_state import PassState
 from headway.scheduling.placement.placements import Placement, PlacementBase
@@ -63,6 +64,8 @@ def decide(state: PassState) -> Plan:
             if isinstance(found, PlacementBase):
                 # 4. It gets them, now or when attempts have stopped.
                 commit.grant(found, state)
+            elif found is not None and may_start_beyond(found):
+                state.beyond.append((job, found, state.explainer.ahead_of(job)))
             elif found is not None:
                 # 5. It waits, and a start may be reserved for it.
                 state.note_gap(found)
@@ -72,6 +75,8 @@ def decide(state: PassState) -> Plan:
         state.considered += 1
     # 6. On what nobody else can use, jobs are tried that SageMaker did not launch the last times.
     unlaunchable.try_last(state)
+    # 7. On what is left then, jobs are tried whose budgets are spent.
+    try_beyond(state)
     return state.plan()
 
 

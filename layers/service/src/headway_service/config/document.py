@@ -18,6 +18,7 @@ from pydantic import (
 from headway import policy
 from headway.accounting.prices import Prices
 from headway.bookings.booking import Booking
+from headway.budgets.budget import WhenSpent
 from headway.days import DAY_MS
 from headway.jobpolicy.failure_kinds import FailureKind
 from headway.jobpolicy.retry import MAX_BACKOFF_MS, MAX_RETRIES
@@ -337,6 +338,16 @@ class Configuration(ConfigModel):
             raise ValueError(
                 f"backfill.fill {self.backfill.fill} needs backfill and preemption, as jobs are stopped in time for a "
                 f'reserved start: set backfill.enabled and preemption.enabled to true, or fill to "{Fill.PROVEN}"'
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _stops_what_runs_after_others(self) -> Configuration:
+        after = [name for name, each in self.budgets.items() if each.when_spent is WhenSpent.AFTER]
+        if after and not self.preemption.enabled:
+            raise ValueError(
+                f'budgets.{after[0]}.whenSpent "after" needs preemption, as its jobs give way to others then: set '
+                'preemption.enabled to true, or whenSpent to "hold"'
             )
         return self
 

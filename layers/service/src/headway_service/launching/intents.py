@@ -139,6 +139,7 @@ class Intents:
             ruled=not self._has_rules,
             on_leftovers=action.on_leftovers,
             opportunistic=action.opportunistic,
+            beyond_budget=action.beyond_budget,
             since_ms=now_ms,
             lease_holder=self._invocation.holder,
             lease_until_ms=self._invocation.lease_until_ms,

@@ -35,7 +35,9 @@ TEAMS: list[dict[str, Any]] = [
 LENDS_LITTLE = {"lend": {P5: 0}, "limitPerOwner": {P5: 1}}
 """What a team with a guarantee has beside it, in some configurations."""
 
-BUDGETS = {"of-a": {"team": "a", "days": 1, "amount": 0.3, "whenSpent": "refuse"}}
+BUDGETS = [
+    {"of-a": {"team": "a", "days": 1, "amount": 0.3, "whenSpent": when_spent}} for when_spent in ("refuse", "after")
+]
 """Spent within minutes; the runs come to rest without it."""
 
 WAITING_FOR_CHECKPOINTS = {"checkpointsEverySeconds": 400, "waitForCheckpointSeconds": 600}
@@ -86,7 +88,7 @@ class Operators(People):
                 ),
                 # Of each half-life, and without: no draw either.
                 **({"fairShare": {"halfLifeDays": 1 + newest % 2}} if teams and newest % 3 else {}),
-                **({"budgets": BUDGETS} if "a" in teams and newest % 2 else {}),
+                **({"budgets": BUDGETS[newest % 4 == 1]} if "a" in teams and newest % 2 else {}),
                 **({"bookings": self._bookings()} if "a" in teams and newest % 2 else {}),
                 **({"limits": {"instancesPerOwner": {P5: 1}}} if newest % 3 == 2 else {}),
                 **({"predictions": True} if self.predicts else {}),

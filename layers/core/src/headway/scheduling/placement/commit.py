@@ -156,12 +156,18 @@ def _start(placement: StartNow, state: PassState, *, on_leftovers: bool) -> None
     if warm is not None:
         capacity.claim(warm)
     ground.reserved_starts.account_for(placement.counted, capacity.charged(job), want.until_ms, want.until_ms)
-    reason = reasons.started(job.demand, warm=warm.job if warm is not None else "", in_gap=placement.opportunistic)
+    reason = reasons.started(
+        job.demand,
+        warm=warm.job if warm is not None else "",
+        in_gap=placement.opportunistic,
+        beyond_budget=placement.beyond_budget,
+    )
     more: dict[str, Any] = {
         "job": job.name,
         "demand": dict(job.demand),
         "reason": state.explainer.with_passed_over(job, reason),
         "opportunistic": placement.opportunistic,
+        "beyond_budget": placement.beyond_budget,
     }
     if warm is not None:
         state.starts.append(StartWarm(**more, warm=warm.attempt))

@@ -6,10 +6,11 @@ from dataclasses import replace
 from functools import partial
 
 from headway import reasons
+from headway.budgets.budget import WhenSpent
 from headway.model import WaitingJob
 from headway.scheduling.capacity_state import paused_pool
 from headway.scheduling.placement.ground import Ground
-from headway.scheduling.placement.obstacles import Ineligible, Paused
+from headway.scheduling.placement.obstacles import Ineligible, OverBudget, Paused
 from headway.vectors import shortfall
 
 
@@ -22,12 +23,16 @@ def obstacle(job: WaitingJob, ground: Ground) -> Ineligible | Paused | None:
     return over_budget(job, ground) or is_paused(job, ground) or never_fits(job, ground)
 
 
-def over_budget(job: WaitingJob, ground: Ground) -> Ineligible | None:
+def over_budget(job: WaitingJob, ground: Ground) -> OverBudget | None:
     """The obstacle, if nothing is left of a budget that a job takes from. What was freed for the job, it gets."""
+    found: OverBudget | None = None
     for each in ground.spent:
         if each.holds(job.terms.payer, job.demand) and not ground.capacity.promised_to(job):
-            return Ineligible(job=job, why=partial(reasons.budget_spent, each, ground.now_ms))
-    return None
+            found = OverBudget(job=job, why=partial(reasons.budget_spent, each, ground.now_ms), spent=each)
+            if each.budget.when_spent is not WhenSpent.AFTER:
+                # It keeps the job back whatever others leave.
+                return found
+    return found
 
 
 def is_paused(job: WaitingJob, ground: Ground) -> Paused | None:

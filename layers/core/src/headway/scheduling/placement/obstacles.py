@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from headway.budgets.budget import Spent
 from headway.model import Demand, WaitingJob
 from headway.reasons import Reason
 from headway.scheduling.backfill.claims import ReservedStart
@@ -32,6 +33,13 @@ class Ineligible(ObstacleBase):
 
     #: Makes the reason.
     why: Callable[[], Reason]
+
+
+@dataclass(kw_only=True, slots=True)
+class OverBudget(Ineligible):
+    """Nothing is left of a budget that the job takes from."""
+
+    spent: Spent
 
 
 @dataclass(kw_only=True, slots=True)

@@ -23,6 +23,8 @@ class PassState:
 
     Attributes:
         considered: jobs that were considered.
+        beyond: jobs of spent budgets that are tried on what all others leave, each with what keeps it back, and its
+            place.
         last: unlaunchable jobs that are tried on what all others leave, each with its place.
         has_gaps: whether a decision that fills gaps could start another job, or say of one what would let it start.
     """
@@ -45,6 +47,7 @@ class PassState:
         self.preemptions: list[Preempt | ReleaseWarm] = []
         self.delayed: list[DelayedPreemption] = []
         self.considered = 0
+        self.beyond: list[tuple[WaitingJob, Obstacle, int]] = []
         self.last: list[tuple[WaitingJob, int]] = []
         self.has_gaps = False
 

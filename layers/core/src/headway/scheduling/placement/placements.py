@@ -45,6 +45,8 @@ class StartNow(PlacementBase):
     warm: Allocation | None = None
     #: Whether it is stopped for the reserved starts that it would delay.
     opportunistic: bool = False
+    #: Whether a budget of it is spent, so that it gives way to every job.
+    beyond_budget: bool = False
 
 
 @dataclass(kw_only=True, slots=True)

@@ -106,7 +106,7 @@ def not_outranked(
         now_ms: the moment of the decision.
         policy: the rules.
         reclaims: whether the job's team is within its guarantee with this job.
-        in_gap: whether the attempt is opportunistic, and a reserved start relies on its end.
+        in_gap: whether the attempt is opportunistic, and a reserved start relies on its end, or it is beyond a budget.
     """
     if allocation.is_unused:
         return None
@@ -120,6 +120,9 @@ def not_outranked(
     if why is not None and not reclaims:
         return why
     held, guaranteed = use.get(allocation.terms.team, {}), policy.team(allocation.terms.team).guaranteed
+    if allocation.beyond_budget:
+        # Its job starts after all others again.
+        return None
     if allocation.opportunistic:
         # It is not among what its team holds by right. If it would be, its job would rank first again.
         borrowed = not within_guarantee(held, allocation.demand, guaranteed)

@@ -70,6 +70,8 @@ class AttemptRecord(AllTerms):
     on_leftovers: bool = False
     #: Whether it fills a gap before reserved starts: see :attr:`headway.model.Allocation.opportunistic`.
     opportunistic: bool = False
+    #: Whether it was started although a budget was spent: see :attr:`headway.model.Allocation.beyond_budget`.
+    beyond_budget: bool = False
     #: Whether SageMaker has not provided its instances in the time for which it may hold them before others.
     lacks_instances: bool = False
     #: While launching: the invocation that may settle the launch ...
@@ -242,6 +244,7 @@ class AttemptRecord(AllTerms):
             team=self.team,
             owned_by=self.owned_by,
             budget_tags=self.budget_tags,
+            beyond_budget=self.beyond_budget,
             demand=dict(self.demand),
             since_ms=self.since_ms,
             ended_ms=ended_ms,
@@ -260,6 +263,7 @@ class AttemptRecord(AllTerms):
             stopping=self.stop_cause is not None,
             lacks_instances=self.lacks_instances,
             opportunistic=self.opportunistic,
+            beyond_budget=self.beyond_budget,
             returns=self.stop_cause in _RETURNING,
             freed_for=self.freed_for,
             freed=self.freed or None,

@@ -16,6 +16,7 @@ class UsedRecord(Record):
     team: str
     owned_by: str = ""
     budget_tags: tuple[str, ...] = ()
+    beyond_budget: bool = False
     demand: dict[str, int]
     since_ms: int
     ended_ms: int
@@ -41,4 +42,10 @@ class UsedRecord(Record):
     def held(self) -> Held:
         """What it takes from budgets."""
         payer = Payer(team=self.team, owner=self.owned_by, tags=self.budget_tags)
-        return Held(payer=payer, demand=self.demand, begin_ms=self.since_ms, end_ms=self.ended_ms)
+        return Held(
+            payer=payer,
+            demand=self.demand,
+            begin_ms=self.since_ms,
+            end_ms=self.ended_ms,
+            beyond_budget=self.beyond_budget,
+        )
