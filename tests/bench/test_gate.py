@@ -45,7 +45,7 @@ pass with lines that are longer than the window."""
 
 SHORT, LONG = 100, 500
 
-MOST_WRITES, MOST_READS, MOST_TABLE_CALLS = 50, 67, 82
+MOST_WRITES, MOST_READS, MOST_TABLE_CALLS = 50, 68, 84
 """The table use of a usual job alone in a deployment with 12 queues, as of the time of writing.
 
 3 of the write units are for appends to the feed of events, as its end and the next start are in different shards, and

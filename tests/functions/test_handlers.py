@@ -282,6 +282,7 @@ def test_capacity_lists_the_pools(functions: Functions) -> None:
         {
             "pool": "ml.p5.48xlarge", "size": 2, "allocated": 1, "stopping": 0, "reserved": 0, "rogue": 0, "free": 1,
             "waiting": 0, "pause": None, "nextChange": None, "warm": 0, "plan": "",
+            "bookings": [],
         }
     ]  # fmt: skip
 

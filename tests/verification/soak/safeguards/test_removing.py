@@ -211,7 +211,7 @@ def test_the_failed_conditions_of_a_write_are_recorded(size: int, free: int, dec
 def test_one_condition_of_several_is_removed() -> None:
     table = table_with(("p", 1, 0))
     with recorded() as record:
-        (write,) = transitions.remove_pool(record_of("p"))
+        (write, _) = transitions.remove_pool(record_of("p"))
     size = next(place for place in record.places if place.condition == "has size 0")
     with without([size]):
         table.write(transitions.remove_pool(record_of("p")))

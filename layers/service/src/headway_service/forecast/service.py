@@ -321,9 +321,8 @@ class ForecastService:
         if job.held:
             raise _wrong_job(f"`{change.job}` is held and in no queue, so nothing would change: release it first")
         if job.awaited or job.begin_ms is not None:
-            raise _wrong_job(
-                f"`{change.job}` waits for other jobs, or for its time, and is in no queue, so nothing would change"
-            )
+            what = "other jobs" if job.awaited else "its time"
+            raise _wrong_job(f"`{change.job}` waits for {what} and is in no queue, so nothing would change")
         if isinstance(change, Reprioritize):
             require_priority(change.priority, configuration.max_priority(job.team), job.team)
         elif job.job_state in ACTIVE:

@@ -63,6 +63,7 @@ from headway_verification.soak.trials.steps import (
     submit_kept,
     submit_reusing,
     submit_sweep,
+    submit_timed,
     tick,
     tick_after,
     tick_with_refused_launch,
@@ -107,6 +108,15 @@ _FORGOTTEN_DEPENDANT = Scenario(
     begin=tick,
 )
 """A job of a team that was removed from the configuration long ago is about to enter its queue."""
+
+_FORGOTTEN_TIMER = Scenario(
+    prepare=run_steps(
+        *(configure(POOLS, {"b": {}}), submit_timed("j", not_before_s=100_000, team="b")),
+        *(configure(POOLS), wait(100_000)),
+    ),
+    begin=tick,
+)
+"""The time of a job comes whose team was removed from the configuration long ago."""
 
 _FORGOTTEN_ARRAY = Scenario(
     prepare=run_steps(
@@ -304,6 +314,20 @@ INTERLEAVINGS: dict[str, Interleaving] = {
     ),
     "a dependant that is notified, and its deleted team that is restored": Interleaving(
         situation=_after(_FORGOTTEN_DEPENDANT, configure({P5: 1, G5: 2})),
+        meanwhile=run_steps(configure({P5: 1, G5: 2}, {"b": {}})),
+    ),
+    "a job whose time comes, and its team that is deleted": Interleaving(
+        situation=_FORGOTTEN_TIMER, meanwhile=run_steps(configure({P5: 1, G5: 2}))
+    ),
+    "a job whose time comes, and its team that is restored": Interleaving(
+        situation=_FORGOTTEN_TIMER, meanwhile=run_steps(configure(POOLS, {"b": {}}))
+    ),
+    "a job whose time comes, and its team that is deleted and restored": Interleaving(
+        situation=_FORGOTTEN_TIMER,
+        meanwhile=run_steps(configure({P5: 1, G5: 2}), configure({P5: 1, G5: 2}, {"b": {}})),
+    ),
+    "a job whose time comes, and its deleted team that is restored": Interleaving(
+        situation=_after(_FORGOTTEN_TIMER, configure({P5: 1, G5: 2})),
         meanwhile=run_steps(configure({P5: 1, G5: 2}, {"b": {}})),
     ),
     "two equal submissions": _interleaving("a job is submitted that computes for equal ones", submit_reusing("k")),

@@ -22,7 +22,7 @@ def errors(draft: Draft) -> Iterator[FieldError]:
         elif count > known.sizes.largest:
             problems[pool] = ("InstanceCount", f"the pool {pool} has {known.sizes.largest} instances, not {count}")
         elif count > most:
-            whose = f"a job of the team {team}" if team else "a job without a team"
+            whose = f"the team {team}" if team else "a job without a team"
             message = f"{whose} may use {most} instances of the pool {pool}, not {count}"
             problems[pool] = ("InstanceCount", message)
     types = [pool for pool, known in configuration.pools.items() if pool != SERVERLESS and known.plan is None]
