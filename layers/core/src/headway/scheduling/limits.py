@@ -9,7 +9,8 @@ them limits the jobs that none of the set is for: only so all of them find what 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from itertools import combinations
 
 from headway.bookings.booking import HORIZON_MS, Booking
@@ -20,6 +21,9 @@ from headway.policy import Policy
 from headway.scheduling.alternatives import choices
 
 _MARK = "@"
+
+_Group = tuple[str, str, tuple[str, ...]]
+"""The team, the owner and the tags of jobs: what limits tell them apart by."""
 
 
 class Limits:
@@ -43,13 +47,13 @@ class Limits:
             or any(team.limit or team.owner_limit for team in policy.teams.values())
         )
         self._known: dict[str, Limit] = {}
-        self._keys_of: dict[Payer, tuple[tuple[str, str], ...]] = {}
+        self._keys_of: dict[_Group, tuple[tuple[str, str], ...]] = {}
         self.sizes = dict(snapshot.pools)
         self.calendars = dict(snapshot.calendars)
         if self._is_any:
             self._kept = {(each.name, each.pool): self._kept_now(each) for each in policy.bookings}
             for terms in self._all_terms():
-                self._keys(terms.payer)
+                self._keys(terms)
 
     def __bool__(self) -> bool:
         return self._is_any
@@ -63,14 +67,14 @@ class Limits:
         """
         if not self._is_any:
             return demand
-        keys = self._keys(terms.payer)
+        keys = self._keys(terms)
         if not keys:
             return demand
         return {**demand, **{key: demand[pool] for pool, key in keys if pool in demand}}
 
     def group(self, terms: JobTerms) -> tuple[str, ...]:
         """The team and the limits of a job: jobs of one group are limited alike."""
-        return (terms.team, *(key for _, key in self._keys(terms.payer))) if self._is_any else (terms.team,)
+        return (terms.team, *(key for _, key in self._keys(terms))) if self._is_any else (terms.team,)
 
     def of(self, key: str) -> Limit:
         """The limit that a name in :attr:`sizes` is of."""
@@ -89,39 +93,41 @@ class Limits:
         yield from (each.terms for each in self._snapshot.allocations)
         yield from (each.terms for each in self._snapshot.waiting)
 
-    def _keys(self, payer: Payer) -> tuple[tuple[str, str], ...]:
+    def _keys(self, terms: JobTerms) -> tuple[tuple[str, str], ...]:
         """The limits of these jobs, each with its pool."""
-        keys = self._keys_of.get(payer)
+        group = (terms.team, terms.owner, terms.budget_tags)
+        keys = self._keys_of.get(group)
         if keys is None:
-            keys = self._keys_of[payer] = tuple(self._found(payer))
+            keys = self._keys_of[group] = tuple(self._found(terms.payer))
         return keys
 
     def _found(self, payer: Payer) -> Iterator[tuple[str, str]]:
         team = self._policy.team(payer.team)
         for pool, size in team.limit.items():
-            yield self._add(f"team {payer.team}", Limit(pool=pool, size=size, team=payer.team))
+            yield self._add(pool, f"team {payer.team}", partial(Limit, pool=pool, size=size, team=payer.team))
         # Those whose owner is not known share no limit.
         of_owner = {pool: size for pool, size in self._policy.owner_limit.items() if payer.owner}
         of_owner_in_team = {pool: size for pool, size in team.owner_limit.items() if payer.owner}
         for pool, size in of_owner.items():
-            yield self._add(f"owner {payer.owner}", Limit(pool=pool, size=size, owner=payer.owner))
+            yield self._add(pool, f"owner {payer.owner}", partial(Limit, pool=pool, size=size, owner=payer.owner))
         for pool, size in of_owner_in_team.items():
-            limit = Limit(pool=pool, size=size, team=payer.team, owner=payer.owner)
-            yield self._add(f"owner {payer.owner} in {payer.team}", limit)
-        for bookings in self._bookings.values():
+            limit = partial(Limit, pool=pool, size=size, team=payer.team, owner=payer.owner)
+            yield self._add(pool, f"owner {payer.owner} in {payer.team}", limit)
+        for pool, bookings in self._bookings.items():
             others = [each for each in bookings if not each.covers(payer)]
             for count in range(1, len(others) + 1):
                 for some in combinations(others, count):
-                    yield self._add(f"beside {' and '.join(each.name for each in some)}", self._beside(some))
+                    name = f"beside {' and '.join(each.name for each in some)}"
+                    yield self._add(pool, name, partial(self._beside, some))
 
-    def _add(self, name: str, limit: Limit) -> tuple[str, str]:
-        key = f"{limit.pool}{_MARK}{name}"
+    def _add(self, pool: str, name: str, limit: Callable[[], Limit]) -> tuple[str, str]:
+        key = f"{pool}{_MARK}{name}"
         if key not in self._known:
-            self._known[key] = limit
-            self.sizes[key] = limit.size
-            if limit.changes:
-                self.calendars[key] = Calendar(changes=limit.changes)
-        return limit.pool, key
+            made = self._known[key] = limit()
+            self.sizes[key] = made.size
+            if made.changes:
+                self.calendars[key] = Calendar(changes=made.changes)
+        return pool, key
 
     def _beside(self, bookings: tuple[Booking, ...]) -> Limit:
         """What is left of a pool beside bookings."""
