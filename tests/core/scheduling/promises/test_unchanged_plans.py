@@ -42,7 +42,7 @@ def _digests(snapshot: Snapshot) -> list[str]:
     if not plan["delayed"]:
         del plan["delayed"]
     for action in plan["actions"]:
-        for member in ("on_leftovers", "opportunistic"):
+        for member in ("on_leftovers", "opportunistic", "beyond_budget"):
             if member in action and not action[member]:
                 del action[member]
     return [sha256(json.dumps(each, sort_keys=True).encode()).hexdigest()[:16] for each in (plan["actions"], plan)]
