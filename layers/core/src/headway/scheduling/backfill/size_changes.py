@@ -130,15 +130,21 @@ class SizeChanges:
     def _demand(self, job: WaitingJob) -> Demand:
         return self._limits.charged(job.demand, job.terms)
 
-    def of(self, pools: Iterable[str], *, stops_for_size: bool = False) -> Iterator[SizeClaim]:
+    def of(
+        self, pools: Iterable[str], until_ms: int | None = None, *, stops_for_size: bool = False
+    ) -> Iterator[SizeClaim]:
         """The changes of these pools, as claims on their instances.
 
         Args:
+            until_ms: only those before this, ms; None for all.
             stops_for_size: whether they are for a job that may run into those that attempts are stopped for.
         """
         claims = self._for_stopping if stops_for_size else self._claims
         for pool in pools:
-            yield from claims.get(pool, ())
+            for claim in claims.get(pool, ()):
+                if until_ms is not None and claim.change.at_ms >= until_ms:
+                    break
+                yield claim
 
     def largest(self, pool: str) -> int:
         """The largest size that the pool has from now on."""
@@ -226,7 +232,7 @@ class SizeChanges:
             return None
         freed = tuple(freed)
         found = []
-        for claim in self.of(takes, stops_for_size=job.terms.stops_for_size):
+        for claim in self.of(takes, until_ms, stops_for_size=job.terms.stops_for_size):
             self._comparisons.made += 1
             gained = sum(self._held(each, claim.pool) for each in freed if claim.counts(each, self._now_ms))
             count = takes[claim.pool] - gained
@@ -259,7 +265,7 @@ class SizeChanges:
         if not self._claims:
             return
         freed = tuple(freed)
-        for claim in self.of(demand, stops_for_size=job.terms.stops_for_size):
+        for claim in self.of(demand, until_ms, stops_for_size=job.terms.stops_for_size):
             gained = sum(self._held(each, claim.pool) for each in freed if claim.counts(each, self._now_ms))
             count = demand[claim.pool]
             if not claim.runs_into(self._now_ms, taken_until_ms):
