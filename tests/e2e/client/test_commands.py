@@ -64,9 +64,16 @@ def test_a_user_submits_lists_changes_and_stops_jobs(sb: Sandbox, queue: QueueVi
     (pool,) = cli("capacity", "-o", "json").document["pools"]
     assert pool == {
         "pool": P5, "size": 2, "allocated": 2, "stopping": 0, "reserved": 0, "rogue": 0, "free": 0, "waiting": 2,
-        "pause": None, "nextChange": None, "warm": 0, "plan": "",
+        "pause": None, "nextChange": None, "warm": 0, "plan": "", "bookings": [],
     }  # fmt: skip
     assert cli("capacity").out.splitlines()[2].split() == [P5, "2", "2", "0", "0", "0", "0", "2"]
+
+    # A job for later is in no queue, and says when it enters.
+    cli("submit", "-", "--not-before", "2h", "--start-by", "4h", stdin=queue.request("later"))
+    assert "enters the queue at" in cli("why", f"{prefix}later").out
+    shown = cli("show", f"{prefix}later").out
+    assert [label for label in ("Not Before", "Start By") if label not in shown] == []
+    assert cli("stop", f"{prefix}later").out.startswith(f"{prefix}later was stopped")
 
     # A waiting job leaves immediately, a running one frees its instances when it has ended.
     assert cli("stop", f"{prefix}c").out.startswith(f"{prefix}c was stopped")

@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 
 from headway_service.admission.checks.times import MAX_DAYS_AHEAD
 from headway_service.admission.submission import Submission
+from headway_service.api.documents.jobs import job_document
+from headway_service.api.times import time_text
 from headway_service.config.document import MIN_MAX_WAIT_S
 from headway_service.errors import InvalidRequest, QueueFull
 from headway_service.forecast.service import SubmitRequest
@@ -76,6 +78,7 @@ class TestNotBefore:
         seen = world.seen("later")
         assert (seen.job.job_state, seen.place, seen.reason.code) == ("pending", None, "WaitsForTime")
         assert seen.reason.message == f"enters the queue at {said} (headway:not-before)"
+        assert job_document(seen).not_before == time_text(seen.job.begin_ms)
         assert seen.job.live_attempt is None
 
     def test_it_starts_within_a_tick_of_its_time_which_is_its_entry_time(self, world: World) -> None:
@@ -170,6 +173,7 @@ class TestNotBefore:
         world.commands.stop("later", ROOT)
         wait(world, 660)
         assert (world.states("later"), left(world)) == ({"later": "stopped"}, [])
+        assert job_document(world.seen("later")).not_before is None
 
     def test_an_equal_job_does_not_wait_for_one_whose_time_has_not_come(self, world: World) -> None:
         source = submit(world, "source", begin=600).job

@@ -18,7 +18,7 @@ from headway.api_documents.jobs import (
     WatchOf,
 )
 from headway.jobpolicy.utilization import Coverage
-from headway.lifecycle import TERMINAL, AttemptState
+from headway.lifecycle import TERMINAL, WAITING, AttemptState
 from headway_service.api.documents.arrays import numbers, progress_document
 from headway_service.api.times import time_text
 from headway_service.jobs.position import JobView
@@ -113,7 +113,7 @@ def _job(kind: type[_AnyJob], seen: JobView[ListedJob], **more: Any) -> _AnyJob:
         depends_on=tuple(
             [Dependency(job=each.job_name, condition=each.condition, ended=each.ended) for each in job.depends_on]
         ),
-        not_before=time_text(job.begin_ms),
+        not_before=time_text(job.begin_ms if job.job_state in WAITING else None),
         array=progress_document(job.array) if job.array is not None else None,
         member_of=job.member_of or None,
         index=job.index,
