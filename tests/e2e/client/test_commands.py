@@ -71,8 +71,8 @@ def test_a_user_submits_lists_changes_and_stops_jobs(sb: Sandbox, queue: QueueVi
     # A job for later is in no queue, and says when it enters.
     cli("submit", "-", "--not-before", "2h", "--start-by", "4h", stdin=queue.request("later"))
     assert "enters the queue at" in cli("why", f"{prefix}later").out
-    shown = cli("show", f"{prefix}later").out
-    assert [label for label in ("Not Before", "Start By") if label not in shown] == []
+    sheet = cli("show", f"{prefix}later").out
+    assert [label for label in ("Not Before", "Start By") if label not in sheet] == []
     assert cli("stop", f"{prefix}later").out.startswith(f"{prefix}later was stopped")
 
     # A waiting job leaves immediately, a running one frees its instances when it has ended.
@@ -91,7 +91,7 @@ def test_a_user_submits_lists_changes_and_stops_jobs(sb: Sandbox, queue: QueueVi
     assert f"there is no job `{prefix}e`" in cli("show", f"{prefix}e", expect=4).err
     ended = cli("queue", "--all", "-o", "json").document["jobs"]
     mine = {job["jobName"].removeprefix(prefix): job["jobState"] for job in ended if job["jobName"].startswith(prefix)}
-    assert mine == {"a": "stopped", "b": "completed", "c": "stopped", "d": "running"}
+    assert mine == {"a": "stopped", "b": "completed", "c": "stopped", "d": "running", "later": "stopped"}
     queue.check_records(size=2)
 
 
