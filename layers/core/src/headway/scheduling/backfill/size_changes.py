@@ -110,11 +110,15 @@ class SizeChanges:
         #: The same for jobs that may run into those that attempts are stopped for.
         self._for_stopping: dict[str, list[SizeClaim]] = {}
         self._room: dict[tuple[tuple[tuple[str, int], ...], int | None, int, bool], bool] = {}
+        charged = [
+            (each, limits.charged(each.demand, each.terms))
+            for each in (snapshot.allocations if limits.calendars else ())
+        ]
         for pool, calendar in limits.calendars.items():
             changes = later_changes(calendar, now_ms)
             if not changes or pool not in limits.sizes:
                 continue
-            holding = [(each, count) for each in snapshot.allocations if (count := self._held(each, pool))]
+            holding = [(each, demand[pool]) for each, demand in charged if pool in demand]
             comparisons.made += len(holding) + len(changes)
             self._changes[pool] = changes
             found = [*_claims(pool, limits.sizes[pool], changes, holding, now_ms, calendar)]

@@ -209,11 +209,7 @@ class Explainer:
         """
         limits = self._ground.capacity.limits
         told = [(limits.of(key), count) for key, count in sorted(lacking.items())]
-        holders = tuple(
-            each
-            for each in self._allocations.of([limit.pool for limit, _ in told])
-            if not lacking.keys().isdisjoint(self._allocations.charged(each))
-        )
+        holders = self._allocations.of(lacking)
         return reasons.waits_for_limit(job, told, holders, self._protected_from(job), self._now_ms, self._policy)
 
     def _lacks_capacity(self, job: WaitingJob, lacking: Demand, start_ms: int | None) -> Reason:
